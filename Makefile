@@ -1,0 +1,136 @@
+# Media Jobs. `make help` lists the targets; each sets up what it needs, given only python3 (3.11 or later) and make.
+
+PYTHON ?= python3
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+DEV := .venv/dev/bin
+SAM := .venv/sam/bin
+RUN := PYTHONPATH=.:shared $(DEV)/python -m
+export SAM_CLI_TELEMETRY := 0
+
+# What `make demo`, `make up` and `make bench` can be told; empty means their own default.
+export JOBS SEED FAULTS MAX_IN_FLIGHT IDEMPOTENT PROVIDERS
+# What `make build` and `make deploy` can be told.
+ENV ?= dev
+RUNTIME ?= $(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+
+.PHONY: help
+help: ## list the targets
+	@echo "make <target> [VARIABLE=value ...]"
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
+	@echo
+	@echo "  demo, up and bench take JOBS SEED FAULTS=none|default|heavy MAX_IN_FLIGHT IDEMPOTENT=0|1 PROVIDERS=file.toml"
+	@echo "  build and deploy take RUNTIME (now $(RUNTIME)) and ENV (now $(ENV)), a section of samconfig.toml"
+
+.PHONY: python-is-fit
+python-is-fit:
+	@command -v $(PYTHON) >/dev/null || { echo "No '$(PYTHON)' found. Install Python 3.11 or later, or say make PYTHON=/path/to/python3.x"; exit 1; } >&2
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "'$(PYTHON)' is $$($(PYTHON) --version); 3.11 or later is needed. If you have one under another name: make PYTHON=python3.12 ..."; exit 1; } >&2
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "'$(PYTHON)' cannot make virtual environments: its module 'venv' or 'ensurepip' is missing. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; } >&2
+
+.PHONY: setup-dev setup-sam setup
+setup-dev: python-is-fit
+	@$(PYTHON) -m local.setup dev
+setup-sam: python-is-fit
+	@$(PYTHON) -m local.setup sam
+setup: python-is-fit ## build the three virtual environments in .venv (every other target does it when needed)
+	@$(PYTHON) -m local.setup
+
+.PHONY: lint
+lint: setup-dev setup-sam ## style, types, import rules, provider configuration, template
+	@mkdir -p build
+	@echo "lint: ruff"
+	@$(DEV)/ruff check --quiet .
+	@$(DEV)/ruff format --check --quiet . || { echo "lint: not formatted as ruff would; run: make format"; exit 1; }
+	@echo "lint: mypy --strict"
+	@$(DEV)/mypy --no-error-summary
+	@echo "lint: import rules"
+	@PYTHONPATH=shared $(DEV)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
+	@echo "lint: shared/providers.toml"
+	@$(RUN) cli.providers check shared/providers.toml
+	@echo "lint: template.yaml (cfn-lint, sam validate)"
+	@$(SAM)/cfn-lint template.yaml
+	@AWS_DEFAULT_REGION=us-east-1 $(SAM)/sam validate --lint >build/sam-validate.log 2>&1 || { cat build/sam-validate.log; exit 1; }
+
+.PHONY: format
+format: setup-dev ## let ruff put the code in order
+	@$(DEV)/ruff check --quiet --fix .
+	@$(DEV)/ruff format --quiet .
+
+.PHONY: test
+test: ## everything CI runs: lint, then all tests, end to end on a deployed stack too
+	@echo "test: 1/3 lint"
+	@$(MAKE) lint
+	@echo "test: 2/3 core, steps, adapters, events, template (no stack)"
+	@$(MAKE) test-fast
+	@echo "test: 3/3 end to end: starts the emulator, builds, deploys and tests over HTTP"
+	@$(MAKE) test-stack
+
+.PHONY: test-fast
+test-fast: setup-dev setup-ministack ## all tests that need no deployed stack
+	@$(DEV)/python -m pytest -q -m "not stack"
+
+.PHONY: test-stack
+test-stack: setup ## only the end-to-end tests, on a deployed stack
+	@$(DEV)/python -m pytest -q -m stack
+
+.PHONY: setup-ministack
+setup-ministack: python-is-fit
+	@$(PYTHON) -m local.setup ministack
+
+.PHONY: demo
+demo: setup ## start a stack and a faulty provider, run jobs through them, compare our view with the provider's ledger
+	@$(RUN) local.demo
+
+.PHONY: bench
+bench: setup ## count and time what a job costs on the laptop stack
+	@$(RUN) bench
+
+.PHONY: up down redeploy logs status
+up: setup ## start the laptop stack and leave it running; prints URLs and keys, also in build/local/stack.json
+	@$(RUN) local.stack up
+down: setup-dev ## stop the laptop stack and remove what it kept
+	@$(RUN) local.stack down
+redeploy: setup ## build and deploy again on the running laptop stack
+	@$(RUN) local.stack redeploy
+logs: setup-dev ## what the functions and the emulator logged last
+	@$(RUN) local.stack logs
+status: setup-dev ## what of the laptop stack is running
+	@$(RUN) local.stack status
+
+.PHONY: sam-local
+sam-local: setup-dev ## print the commands that run one function by itself (sam local needs Docker)
+	@$(RUN) local.sam_local
+
+.PHONY: openapi
+openapi: setup-dev ## write docs/openapi.json from the code
+	@$(RUN) cli.openapi
+
+.PHONY: events
+events: setup-dev ## run every events/*.json through its handler
+	@$(DEV)/python -m pytest -q tests/events
+
+.PHONY: build
+build: setup-dev setup-sam ## sam build for AWS, with the Python that runs here (RUNTIME)
+	@$(RUN) cli.providers check shared/providers.toml
+	@PATH="$(CURDIR)/$(SAM):$$PATH" sam build --cached --config-env $(ENV) --parameter-overrides Runtime=$(RUNTIME)
+
+.PHONY: deploy
+deploy: build ## sam deploy to the account your AWS credentials name (ENV=dev or prod)
+	@PATH="$(CURDIR)/$(SAM):$$PATH" sam deploy --config-env $(ENV) --parameter-overrides Runtime=$(RUNTIME)
+
+.PHONY: lock
+lock: setup-dev ## pin requirements/*.in anew with uv (fetched for this), hashes and no index address in the locks
+	@$(PYTHON) -m venv build/uv && build/uv/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@for name in dev sam ministack; do (cd requirements && ../build/uv/bin/uv pip compile --quiet --universal \
+		--generate-hashes --no-emit-index-url --no-header --python-version 3.11 $$name.in -o $$name.txt); done
+
+.PHONY: clean
+clean: ## stop the laptop stack and remove everything that make made
+	@if [ -d build ] && [ -x $(DEV)/python ]; then $(RUN) local.stack down --all; fi
+	@rm -rf build .aws-sam .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""A simulated media provider: a real HTTP server with seeded faults and a ledger that is the truth."""

@@ -1,0 +1,305 @@
+"""The provider's job API: accept, show, cancel, find. Every answer is noted in the ledger."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from local.provider.answers import CUT, Answer, Request, document, error
+from local.provider.faults import FaultBook
+from local.provider.ledger import JobRecord, Ledger
+from local.provider.life import FORGOTTEN, Life
+from local.provider.plans import SubmitPlan, job_plan, submit_plan
+from local.provider.settings import MODELS, Settings, Traits
+
+_MODERATED = "forbidden-word"
+_MAX_PROMPT, _MAX_OUTPUTS = 2000, 4
+
+
+class Unusable(Exception):
+    """The request itself is at fault; carries the answer."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A job request that is fit to be accepted."""
+
+    model: str
+    outputs: int
+    duration_s: float | None
+    webhook_url: str
+    reference: str
+
+
+class Jobs:
+    """One provider's API over the shared ledger."""
+
+    def __init__(
+        self,
+        name: str,
+        traits: Traits,
+        *,
+        settings: Settings,
+        ledger: Ledger,
+        faults: FaultBook,
+        life: Life,
+        now: Callable[[], float],
+    ) -> None:
+        self._name = name
+        self._traits = traits
+        self._settings = settings
+        self._ledger = ledger
+        self._faults = faults
+        self._life = life
+        self._now = now
+        # Keys whose first request has not been answered yet, with the digest of its body.
+        self._open: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def submit(self, request: Request) -> Answer:
+        """Accept a job, or say why not. Account and rate come before the idempotency key, as in real life."""
+        try:
+            body = _parsed(request.body)
+        except Unusable as unusable:
+            return self._refuse("rejected", "", unusable.answer)
+        reference = body["reference"] if isinstance(body.get("reference"), str) else ""
+        plan, attempt_name = self._attempt(reference)
+        refusal = self._account(plan)
+        if refusal is not None:
+            return self._refuse("refused", reference, refusal[1], fault=refusal[0])
+        try:
+            wish = _wish(body)
+        except Unusable as unusable:
+            return self._refuse("rejected", reference, unusable.answer)
+        key = request.headers.get("idempotency-key", "").strip().strip('"') if self._traits.idempotent else ""
+        with self._lock:
+            known = self._known(key, request.body)
+            if isinstance(known, Answer):
+                return self._refuse("conflict", reference, known)
+            job = known or self._accept(wish, attempt_name, key, request)
+            if key:
+                self._open[key] = job.body_sha256
+        try:
+            return self._respond(job, plan, "replayed" if known else "accepted")
+        finally:
+            with self._lock:
+                self._open.pop(key, None)
+
+    def show(self, job_id: str) -> Answer:
+        job = self._find(job_id)
+        if job is None:
+            return error(404, "not_found", "There is no such job.")
+        earlier = job.polls
+        self._ledger.poll(job_id)
+        if _forgotten(job):
+            return error(404, "not_found", "There is no such job.")
+        if earlier < job.plan.poll_errors:
+            return error(500, "internal_error", "Something went wrong.")
+        return document(200, self._life.view(job))
+
+    def cancel(self, job_id: str) -> Answer:
+        job = self._find(job_id)
+        if job is None or _forgotten(job):
+            return error(404, "not_found", "There is no such job.")
+        with self._ledger.lock:
+            if job.state == "canceled":
+                return document(200, self._life.view(job))
+            if job.state:
+                return error(409, "already_finished", f"The job is {job.state}.")
+            first = job.cancel_asked_at is None
+            self._ledger.ask_cancel(job_id)
+        if first:
+            self._life.cancel(job)
+        return document(202, self._life.view(job))
+
+    def find(self, reference: str) -> Answer:
+        """The jobs under a client's reference, where this provider can look one up."""
+        if not self._traits.lookup:
+            return error(404, "not_found", "There is no such page.")
+        self._ledger.lookup()
+        jobs = self._ledger.by_reference(self._name, reference) if reference else []
+        return document(200, {"jobs": [self._life.view(job) for job in jobs if not _forgotten(job)]})
+
+    def _attempt(self, reference: str) -> tuple[SubmitPlan, str]:
+        """The plan of this attempt, and the name its draws go by."""
+        number = self._ledger.attempts(self._name, reference)
+        name = reference or f"#{number}"
+        attempt = number if reference else 0
+        faults = self._faults.submission(self._name, name, attempt)
+        return submit_plan(faults, attempt, self._faults.draw(self._name, name, attempt)), name
+
+    def _account(self, plan: SubmitPlan) -> tuple[str, Answer] | None:
+        """A refusal that has nothing to do with the request, with the fault's name."""
+        now = self._now()
+        until = self._faults.blocked_until(self._name, now, self._settings.block_s)
+        if until:
+            if self._ledger.blocks.get(self._name) != until:
+                self._ledger.block(self._name, until)
+            return "blocked", error(402, "account_blocked", "The account's balance is used up.")
+        wait = {"Retry-After": str(plan.retry_after_s)}
+        if plan.before == "unavailable_before":
+            return plan.before, error(503, "unavailable", "Try again later.", **wait)
+        if plan.before == "rate_limited_before":
+            return plan.before, error(429, "rate_limited", "Too many requests.", **wait)
+        return None
+
+    def _known(self, key: str, body: bytes) -> JobRecord | Answer | None:
+        """The job this key already made, or the conflict it is in."""
+        if not key:
+            return None
+        digest = hashlib.sha256(body).hexdigest()
+        mismatch = error(422, "idempotency_mismatch", "This key was used with another request.")
+        if key in self._open:
+            same = self._open[key] == digest
+            return error(409, "request_in_progress", "The first request is still running.") if same else mismatch
+        job = self._ledger.by_key(self._name, key)
+        if job is None or self._now() - job.accepted_at >= self._settings.key_life_s:
+            return None
+        return job if job.body_sha256 == digest else mismatch
+
+    def _accept(self, wish: Wish, name: str, key: str, request: Request) -> JobRecord:
+        number = len(self._ledger.by_reference(self._name, wish.reference)) if wish.reference else 0
+        faults = self._faults.job(self._name, name, number)
+        draw = self._faults.draw(self._name, name, number)
+        fresh = JobRecord(
+            provider=self._name,
+            id=f"job_{secrets.token_hex(10)}",
+            model=wish.model,
+            reference=wish.reference,
+            idempotency_key=key,
+            body_sha256=hashlib.sha256(request.body).hexdigest(),
+            webhook_url=wish.webhook_url,
+            outputs=wish.outputs,
+            accepted_at=self._now(),
+            gone_after_s=self._settings.max_run_s,
+            plan=job_plan(faults, wish.model, wish.duration_s, self._settings, draw),
+        )
+        job = self._ledger.accept(fresh)
+        self._life.begin(job)
+        return job
+
+    def _respond(self, job: JobRecord, plan: SubmitPlan, word: str) -> Answer:
+        base = f"/{self._name}/v1/jobs/{job.id}"
+        links = {"self": base, "cancel": f"{base}/cancel"}
+        answer = document(201, {"id": job.id, "status": "queued", "links": links})
+        if plan.after:
+            answer = _spoiled(answer, plan.after)
+        self._note(word, job.reference, answer.status, fault=plan.after, job_id=job.id)
+        if plan.slow_answer_s:
+            time.sleep(plan.slow_answer_s)
+        if word == "accepted":
+            self._life.hold_until_heard(job)
+        return answer
+
+    def _refuse(self, word: str, reference: str, answer: Answer, fault: str = "") -> Answer:
+        self._note(word, reference, answer.status, fault=fault)
+        return answer
+
+    def _note(self, word: str, reference: str, status: int, *, fault: str, job_id: str = "") -> None:
+        line = {
+            "provider": self._name,
+            "reference": reference,
+            "at": int(self._now() * 1000),
+            "answer": word,
+            "status": status,
+            "fault": fault,
+            "id": job_id,
+        }
+        self._ledger.submission(job_id, line)
+
+    def _find(self, job_id: str) -> JobRecord | None:
+        job = self._ledger.jobs.get(job_id)
+        return job if job is not None and job.provider == self._name else None
+
+
+def _forgotten(job: JobRecord) -> bool:
+    return job.plan.ending == "lost" or job.state in FORGOTTEN
+
+
+def _spoiled(answer: Answer, fault: str) -> Answer:
+    """The job was accepted, but this is what its sender gets to see."""
+    if fault == "close_after":
+        return CUT
+    if fault == "error_after":
+        return error(500, "internal_error", "Something went wrong.")
+    if fault == "unavailable_after":
+        return error(503, "unavailable", "Try again later.")
+    return document(answer.status, {"status": "queued"})
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(raw, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise Unusable(error(400, "invalid_json", "The body is not JSON.")) from None
+    if not isinstance(body, dict):
+        raise Unusable(error(422, "invalid_input", "The body must be an object."))
+    return body
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(word)
+
+
+def _wish(body: dict[str, Any]) -> Wish:
+    """The checked request; the message of a refusal names the field."""
+    model, given = body.get("model"), body.get("input")
+    if not isinstance(model, str) or model not in MODELS:
+        raise _invalid("model", f"must be one of {sorted(MODELS)}")
+    if not isinstance(given, dict):
+        raise _invalid("input", "must be an object")
+    _check_texts(given)
+    count, duration_s = _checked_numbers(given)
+    return Wish(
+        model=model,
+        outputs=count if model == "image-1" else 1,
+        duration_s=duration_s,
+        webhook_url=_checked_url(body),
+        reference=_checked_text(body, "reference"),
+    )
+
+
+def _check_texts(given: dict[str, Any]) -> None:
+    for name in ("prompt", "text"):
+        value = given.get(name, "x")
+        if not isinstance(value, str) or not value.strip() or len(value) > _MAX_PROMPT:
+            raise _invalid(f"input.{name}", f"must be a text of 1 to {_MAX_PROMPT} characters")
+        if _MODERATED in value:
+            raise Unusable(error(400, "content_moderated", "The prompt breaks the content rules."))
+
+
+def _checked_numbers(given: dict[str, Any]) -> tuple[int, float | None]:
+    count, duration = given.get("count", 1), given.get("duration_s")
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MAX_OUTPUTS:
+        raise _invalid("input.count", f"must be a whole number from 1 to {_MAX_OUTPUTS}")
+    if duration is not None and (isinstance(duration, bool) or not isinstance(duration, int | float)):
+        raise _invalid("input.duration_s", "must be a number")
+    return count, duration
+
+
+def _checked_url(body: dict[str, Any]) -> str:
+    url = _checked_text(body, "webhook_url")
+    if url and not url.startswith(("http://", "https://")):
+        raise _invalid("webhook_url", "must be an http or https address")
+    return url
+
+
+def _checked_text(body: dict[str, Any], name: str) -> str:
+    value = body.get(name) or ""
+    if not isinstance(value, str) or len(value) > _MAX_PROMPT:
+        raise _invalid(name, "must be a text")
+    return value
+
+
+def _invalid(field: str, rule: str) -> Unusable:
+    return Unusable(error(422, "invalid_input", f"{field} {rule}"))

@@ -1,0 +1,57 @@
+"""What stands beside the jobs: progress, events that changed nothing, grace times, API keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mediajobs.adapters.table import expressions as ex
+from mediajobs.adapters.table.calls import Calls, Refused
+from mediajobs.adapters.table.values import decoded, encoded
+from mediajobs.messages import Progress
+
+
+class Details:
+    """The part of the store for small items of their own."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def progress(self, job_id: str) -> Progress | None:
+        row = self._read(ex.progress_key(job_id))
+        return None if row is None else Progress(percent=row["pct"], at=row["at"], stage=row.get("stage"))
+
+    def save_progress(self, job_id: str, progress: Progress, ttl: int, *, every_ms: int) -> bool:
+        try:
+            self._calls.call("put_item", ex.save_progress(job_id, progress, ttl, every_ms))
+        except Refused:
+            return False
+        return True
+
+    def note_event(self, job_id: str, entry: str, ttl: int) -> None:
+        try:
+            self._calls.call("update_item", ex.append_event(job_id, entry, ttl))
+        except Refused:
+            self._calls.call("update_item", ex.count_event(job_id))
+
+    def events(self, job_id: str) -> tuple[str, ...]:
+        row = self._read(ex.events_key(job_id))
+        return () if row is None else tuple(row.get("entries", ()))
+
+    def first_seen(self, name: str, now: int, ttl: int) -> int:
+        try:
+            self._calls.call("put_item", ex.first_seen(name, now, ttl))
+        except Refused as refused:
+            return int(decoded(refused.item or {}).get("at", now))
+        return now
+
+    def api_key(self, digest: str) -> tuple[str, str] | None:
+        row = self._read(ex.api_key_key(digest))
+        return None if row is None else (row["tenant"], row["scope"])
+
+    def put_api_key(self, digest: str, tenant: str, scope: str) -> None:
+        """Let the key with this SHA-256 in; for the command that makes keys."""
+        self._calls.call("put_item", ex.put({**ex.api_key_key(digest), **encoded({"tenant": tenant, "scope": scope})}))
+
+    def _read(self, key: dict[str, Any]) -> dict[str, Any] | None:
+        item = self._calls.call("get_item", ex.get(key, strong=False)).get("Item")
+        return None if item is None else decoded(item)

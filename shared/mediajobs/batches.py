@@ -1,0 +1,75 @@
+"""The edge of functions fed by a queue, the stream or the schedule: event -> one step per record -> answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecord
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+
+from mediajobs.ports import World
+
+Handler = Callable[[dict[str, Any], Any], Any]
+Step = Callable[[str, Mapping[str, Any]], str]  # job id, whole message
+MOST_BYTES = 4096
+
+
+def queue_handler(world: World, step_name: str, take: Callable[[str, Mapping[str, Any], int], str]) -> Handler:
+    """A queue's handler: each message to `take(job id, message, receive count)`; a message that cannot be one of
+    ours is logged and acknowledged, one that raises comes again, and the others of the batch do not."""
+    processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
+
+    def record_handler(record: SQSRecord) -> None:
+        message = _message(record.body)
+        if message is None:
+            world.metrics.count("MessagesRefused", step=step_name)
+            world.log.error("not a message of ours", step=step_name, message_id=record.message_id)
+            return
+        receives = int(record.attributes.approximate_receive_count or 1)
+        outcome = take(message["job"], message, receives)
+        world.log.info("taken", job=message["job"], step=step_name, outcome=outcome, receives=receives)
+
+    def handler(event: dict[str, Any], context: Any) -> Any:
+        return process_partial_response(event=event, record_handler=record_handler, processor=processor, context=context)
+
+    return handler
+
+
+def _message(body: str) -> dict[str, Any] | None:
+    try:
+        message = json.loads(body) if len(body) <= MOST_BYTES else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or not isinstance(message.get("job"), str):
+        return None
+    return message
+
+
+def stream_handler(world: World, take: Callable[[Mapping[str, Any]], Any]) -> Handler:
+    """The stream's handler: each new image to `take`; one that raises is brought again from there on."""
+    processor = BatchProcessor(event_type=EventType.DynamoDBStreams, raise_on_entire_batch_failure=False)
+
+    def record_handler(record: DynamoDBRecord) -> None:
+        image = record.raw_event.get("dynamodb", {}).get("NewImage")
+        if image is None:
+            return
+        take(image)
+
+    def handler(event: dict[str, Any], context: Any) -> Any:
+        return process_partial_response(event=event, record_handler=record_handler, processor=processor, context=context)
+
+    return handler
+
+
+def tick_of(event: Mapping[str, Any], request_id: str) -> str:
+    """What tells one tick from the next: the schedule's time, the same for its retries.
+
+    Where the scheduler hands it over unsubstituted (`<aws.…>`) or not at all, the request's own id.
+    """
+    time = event.get("scheduled_time")
+    if isinstance(time, str) and time and not time.startswith("<"):
+        return time
+    return request_id

@@ -1,0 +1,1 @@
+"""The job's life: states, events, the transition table and the pure `decide`."""

@@ -1,0 +1,1 @@
+"""What each function does: load, decide, guarded write. One module per function."""

@@ -1,0 +1,77 @@
+"""Relay: does what the words in `out` say. This is the outbox; no handler writes to two places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mediajobs.jobs.model import Job
+from mediajobs.messages import Do
+from mediajobs.ports import World
+from mediajobs.steps.admission import wake
+from mediajobs.steps.publish import publish
+
+LONGEST_DELAY_MS = 900_000
+
+
+def relay(world: World, job: Job) -> tuple[str, ...]:
+    """Carry out each word of one changed row; returns the words done.
+
+    Every word is tried even when another fails; then the first failure is raised, so that the stream brings
+    the record again. What is never brought again waits in the job's `due_at`.
+    """
+    done: list[str] = []
+    failure: Exception | None = None
+    for word in (job.out or "").split():
+        try:
+            _WORDS[word](world, job)
+            done.append(word)
+        except Exception as error:  # noqa: BLE001 one word must not stop the others; raised below
+            world.log.error("word failed", job=job.id, word=word, error=type(error).__name__)
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    return tuple(done)
+
+
+def _delay(world: World, job: Job) -> int | None:
+    """Seconds until the attempt's `retry_at`; None: further than a message can wait, `due_at` stands behind."""
+    wait = (job.retry_at or 0) - world.clock.now()
+    return None if wait > LONGEST_DELAY_MS else max(0, -(-wait // 1000))
+
+
+def _dispatch(world: World, job: Job) -> None:
+    delay = _delay(world, job)
+    if delay is not None:
+        world.queues.dispatch(job.id, Do.SUBMIT, delay)
+
+
+def _cancel(world: World, job: Job) -> None:
+    world.queues.dispatch(job.id, Do.CANCEL)
+
+
+def _store(world: World, job: Job) -> None:
+    delay = _delay(world, job)
+    if delay is not None:
+        world.queues.store(job.id, delay)
+
+
+def _next(world: World, job: Job) -> None:
+    wake(world, job.provider)
+
+
+def _publish(world: World, job: Job) -> None:
+    publish(world, job)
+
+
+def _live(_world: World, _job: Job) -> None:
+    """The word is written for the live channel; nothing listens there yet."""
+
+
+_WORDS: dict[str, Callable[[World, Job], None]] = {
+    "dispatch": _dispatch,
+    "cancel": _cancel,
+    "store": _store,
+    "next": _next,
+    "publish": _publish,
+    "live": _live,
+}

@@ -1,0 +1,71 @@
+"""Submit: keep the input, put the job, answer. The job row is the idempotency record."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from mediajobs.errors import Unprocessable
+from mediajobs.jobs.birth import new_job
+from mediajobs.jobs.model import Job, request_id
+from mediajobs.messages import Caller
+from mediajobs.ports import ProviderAdapter, World
+
+START_WITHIN_S = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A validated submit. `body` is the canonical input item, `digest` the SHA-256 of the whole request."""
+
+    provider: str
+    model: str
+    body: bytes
+    digest: bytes
+    start_within_s: int = START_WITHIN_S
+
+
+def submit(world: World, caller: Caller, key: str, command: Submission) -> tuple[Job, bool]:
+    """The job of this tenant and key, and whether it stood already.
+
+    Raises Unprocessable for an unknown provider or model, unusable input, or a key that was used with
+    another payload. Nothing is charged by anything that happens here.
+    """
+    adapter = _adapter(world, command)
+    now = world.clock.now()
+    job = new_job(
+        job_id=request_id(caller.tenant, key),
+        tenant=caller.tenant,
+        provider=command.provider,
+        model=command.model,
+        payload_digest=command.digest,
+        incarnation=world.chance.token(),
+        start_within_s=command.start_within_s,
+        traits=adapter.traits(command.model),
+        now=now,
+    )
+    ttl = now // 1000 + world.settings.detail_days * 86_400
+    # Before the head, by content: a crash in between leaves an input nobody names, never a job without one.
+    world.store.put_input(job.id, command.body, command.digest, ttl)
+    kept, replayed = world.create(job)
+    world.log.info("submitted", job=kept.id, replayed=replayed, provider=kept.provider)
+    return kept, replayed
+
+
+def _adapter(world: World, command: Submission) -> ProviderAdapter:
+    try:
+        adapter = world.providers.get(command.provider)
+    except KeyError:
+        known = ", ".join(world.providers.names())
+        raise Unprocessable(
+            f"provider {command.provider!r} is not configured; use one of: {known}",
+            errors=[{"field": "provider", "message": "unknown provider"}],
+        ) from None
+    if command.model not in adapter.models():
+        known = ", ".join(adapter.models())
+        raise Unprocessable(
+            f"model {command.model!r} is not configured for {command.provider}; use one of: {known}",
+            errors=[{"field": "model", "message": "unknown model"}],
+        )
+    adapter.check_input(command.model, json.loads(command.body).get("input", {}))
+    return adapter

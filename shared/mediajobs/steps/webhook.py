@@ -1,0 +1,148 @@
+"""Intake: verify, find the job, deduplicate, decide, write, answer fast."""
+
+from __future__ import annotations
+
+from mediajobs.errors import InProgress, NotFound, Throttled, Unauthorized, Unavailable, WriteConflict
+from mediajobs.jobs.events import Status, Traits, Word
+from mediajobs.jobs.model import Job
+from mediajobs.jobs.states import OPEN, Source, State
+from mediajobs.messages import Delivery, Progress, Report, Verified
+from mediajobs.ports import ProviderAdapter, World
+from mediajobs.steps.apply import apply
+from mediajobs.steps.tokens import parse_ref, ref_is_ours
+
+GRACE_MS = 600_000
+PROGRESS_EVERY_MS = 1_000
+DAY_S = 86_400
+_FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELED})
+
+
+def take(world: World, delivery: Delivery) -> tuple[int, str]:
+    """Take one delivery: (HTTP status, verdict).
+
+    Raises Unauthorized (not rightly signed, stale, or a URL we did not make), BadRequest (signed but
+    unusable), NotFound (no such provider) and Unavailable (send it again).
+    """
+    adapter = _adapter(world, delivery)
+    verified = adapter.verify(delivery, world.clock.now())
+    try:
+        return _take(world, delivery, adapter, verified)
+    except (InProgress, Throttled, WriteConflict) as error:
+        raise Unavailable(f"try again: {type(error).__name__}", retry_after_s=5) from error
+
+
+def _adapter(world: World, delivery: Delivery) -> ProviderAdapter:
+    try:
+        return world.providers.get(delivery.provider)
+    except KeyError:
+        raise NotFound("no such provider is configured") from None
+
+
+def _take(
+    world: World, delivery: Delivery, adapter: ProviderAdapter, verified: Verified
+) -> tuple[int, str]:
+    found = _find(world, delivery)
+    report = adapter.read(delivery)
+    if found is None and delivery.ref is None:
+        found = _find_by_id(world, delivery.provider, report)
+    if found is None:
+        return _unknown(world, delivery, verified)
+    job, submission = found
+    if report.provider_job_id is None:
+        return 200, "nothing to say"
+    traits = adapter.traits(job.model)
+    if report.status in _FINAL:
+        return _settle(world, delivery, verified, job, _word(report, submission, verified), traits)
+    return _progress(world, job, report, _word(report, submission, verified), traits)
+
+
+def _find(world: World, delivery: Delivery) -> tuple[Job, int | None] | None:
+    """The job that the URL names, once its token has been checked against the row."""
+    if delivery.ref is None:
+        return None
+    parsed = parse_ref(delivery.ref)
+    if parsed is None:
+        raise Unauthorized("not authorized")
+    job_id, submission, token = parsed
+    job = world.store.load(job_id)
+    if job is None:
+        return None
+    if job.provider != delivery.provider or not ref_is_ours(world, job, submission, token):
+        world.log.warning("webhook refused", reason="url token", provider=delivery.provider, job=job_id)
+        raise Unauthorized("not authorized")
+    return job, submission
+
+
+def _find_by_id(world: World, provider: str, report: Report) -> tuple[Job, int | None] | None:
+    if report.provider_job_id is None:
+        return None
+    job_id = world.store.bound(provider, report.provider_job_id)
+    job = world.store.load(job_id) if job_id else None
+    return None if job is None else (job, None)
+
+
+def _unknown(world: World, delivery: Delivery, verified: Verified) -> tuple[int, str]:
+    """A signed event for a job that is not there: retryable for a grace time, then counted and taken."""
+    now = world.clock.now()
+    ttl = now // 1000 + DAY_S
+    first = world.store.first_seen(f"{delivery.provider}#{verified.event_id}", now, ttl)
+    if now - first < GRACE_MS:
+        raise Unavailable("the job of this event is not known yet; send it again", retry_after_s=30)
+    world.metrics.count("UnknownJobEvents", provider=delivery.provider)
+    return 200, "unknown"
+
+
+def _word(report: Report, submission: int | None, verified: Verified) -> Word:
+    return Word(
+        status=report.status,
+        provider_job_id=report.provider_job_id or "",
+        submission=submission,
+        source=Source.WEBHOOK,
+        links=report.links,
+        code=report.code,
+        message=report.message,
+        raw=report.raw,
+        event_id=verified.event_id,
+        body_digest=verified.body_digest,
+    )
+
+
+def _settle(  # noqa: PLR0913 one delivery's parts
+    world: World, delivery: Delivery, verified: Verified, job: Job, word: Word, traits: Traits
+) -> tuple[int, str]:
+    """A terminal event: once per event id, and harmless again whatever the record says."""
+    ran: list[str] = []
+
+    def settle() -> str:
+        applied = apply(world, job, word, traits, fresh=True)
+        verdict = applied.change.rule if applied.change else str(applied.ignored and applied.ignored.why)
+        ran.append(verdict if applied.change is None else "")
+        return verdict
+
+    verdict = world.once("intake", [delivery.provider, delivery.ref or "", verified.event_id], settle)
+    if not ran or ran[0]:
+        _note(world, job, verified, ran[0] if ran else "replay")
+    return 200, verdict if ran else "replay"
+
+
+def _progress(
+    world: World, job: Job, report: Report, word: Word, traits: Traits
+) -> tuple[int, str]:
+    """Progress never touches the state machine; but a first sign of life binds a job that is being submitted."""
+    if report.status is Status.UNKNOWN:
+        world.metrics.count("UnknownWord", provider=job.provider)
+    if job.state in (State.PENDING, State.SUBMITTING) and report.status is Status.RUNNING:
+        job = apply(world, job, word, traits, fresh=True).job
+    if report.progress is None or job.state not in OPEN:
+        return 200, "noted"
+    now = world.clock.now()
+    progress = Progress(percent=min(report.progress, 99), at=now, stage=report.stage)
+    ttl = now // 1000 + world.settings.detail_days * DAY_S
+    kept = world.store.save_progress(job.id, progress, ttl, every_ms=PROGRESS_EVERY_MS)
+    return 200, "progress" if kept else "throttled"
+
+
+def _note(world: World, job: Job, verified: Verified, verdict: str) -> None:
+    now = world.clock.now()
+    ttl = now // 1000 + world.settings.detail_days * DAY_S
+    world.store.note_event(job.id, f"{now}|{verdict}|{verified.event_id[:80]}|{verified.body_digest}", ttl)

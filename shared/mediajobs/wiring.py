@@ -1,0 +1,272 @@
+"""The composition root: which adapters each function gets, built at its first invocation.
+
+A function is handed only what its role allows; asking for more is an error that names it. SDK clients and
+configuration are made once per cold start, and modules are loaded only by the functions that use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from mediajobs import config
+from mediajobs.clock import SystemChance, SystemClock
+from mediajobs.errors import ConfigurationError
+from mediajobs.log import EmfMetrics, JsonLog, logged
+from mediajobs.ports import Settings, World
+
+Handler = Callable[[dict[str, Any], Any], Any]
+PROVIDERS = Path(__file__).resolve().parent.parent / "providers.toml"
+
+
+class Denied:
+    """Stands where a function has no such port."""
+
+    def __init__(self, function: str, port: str) -> None:
+        self._text = f"function {function} is not given {port}: wire it and extend its role in template.yaml"
+
+    def __getattr__(self, name: str) -> Any:
+        raise ConfigurationError(self._text)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise ConfigurationError(self._text)
+
+
+class Parts:
+    """Builds the ports of one function, each at most once."""
+
+    def __init__(self, function: str, wanted: frozenset[str]) -> None:
+        self.function = function
+        self.wanted = wanted
+        self.config = config.load()
+        self.clock = SystemClock()
+        self.chance = SystemChance()
+        self.log = JsonLog()
+        self.metrics = EmfMetrics()
+        self.once: Any = self._denied("once")
+
+    def world(self) -> World:
+        """The world of this function."""
+        from mediajobs.adapters.dynamodb import DynamoStore  # noqa: PLC0415 boto3 only at the first invocation
+
+        self.config.needs("TABLE")
+        store = DynamoStore(self._client("dynamodb"), self.config.TABLE, clock=self.clock, chance=self.chance)
+        self.once = self._build("once", self._once)
+        http = self._build("http", self._http)
+        secrets = self._build("secrets", self._secrets)
+        return World(
+            clock=self.clock,
+            chance=self.chance,
+            store=store,
+            queues=self._build("queues", self._queues),
+            topic=self._build("topic", self._topic),
+            objects=self._build("objects", self._objects),
+            http=http,
+            providers=self._build("providers", lambda: self._providers(http, secrets)),
+            secrets=secrets,
+            once=self.once,
+            create=self._build("create", lambda: self._create(store)),
+            metrics=self.metrics,
+            log=self.log,
+            settings=Settings(
+                max_in_flight=self.config.MAX_IN_FLIGHT,
+                callback_base=self.config.CALLBACK_BASE or None,
+                job_days=self.config.JOB_DAYS,
+                result_days=self.config.RESULT_DAYS,
+            ),
+        )
+
+    def _build(self, port: str, make: Callable[[], Any]) -> Any:
+        return make() if port in self.wanted else self._denied(port)
+
+    def _denied(self, port: str) -> Any:
+        return cast("Any", Denied(self.function, port))
+
+    def _client(self, service: str, **options: Any) -> Any:
+        from mediajobs.adapters.aws import client  # noqa: PLC0415 boto3 only at the first invocation
+
+        return client(service, **options)
+
+    def _once(self) -> Any:
+        from mediajobs.adapters.idempotency import PowertoolsOnce  # noqa: PLC0415 only where it is used
+
+        self.config.needs("IDEMPOTENCY_TABLE")
+        return PowertoolsOnce(self.config.IDEMPOTENCY_TABLE, self._client("dynamodb"))
+
+    def _create(self, store: Any) -> Any:
+        from mediajobs.adapters.idempotency import submit_once  # noqa: PLC0415 only where it is used
+
+        return lambda job: submit_once(store, job)
+
+    def _http(self) -> Any:
+        from mediajobs.adapters.http import RequestsHttp  # noqa: PLC0415 only where it is used
+
+        return RequestsHttp(self.clock)
+
+    def _secrets(self) -> Any:
+        from mediajobs.adapters.secrets import ManagedSecrets  # noqa: PLC0415 only where it is used
+
+        self.config.needs("SECRET_PREFIX")
+        return ManagedSecrets(
+            self._client("secretsmanager"),
+            self.clock,
+            provider_prefix=self.config.SECRET_PREFIX,
+            tokens=self.config.TOKENS_SECRET,
+        )
+
+    def _queues(self) -> Any:
+        from mediajobs.adapters.sqs import SqsQueues  # noqa: PLC0415 only where it is used
+
+        self.config.needs("DISPATCH_QUEUE_URL", "STORE_QUEUE_URL")
+        return SqsQueues(
+            self._client("sqs"),
+            dispatch_url=self.config.DISPATCH_QUEUE_URL,
+            store_url=self.config.STORE_QUEUE_URL,
+        )
+
+    def _topic(self) -> Any:
+        from mediajobs.adapters.sns import SnsTopic  # noqa: PLC0415 only where it is used
+
+        self.config.needs("TOPIC_ARN")
+        return SnsTopic(self._client("sns"), self.config.TOPIC_ARN)
+
+    def _objects(self) -> Any:
+        from mediajobs.adapters.s3 import S3Objects  # noqa: PLC0415 only where it is used
+
+        self.config.needs("BUCKET")
+        return S3Objects(self._client("s3"), self.config.BUCKET)
+
+    def _providers(self, http: Any, secrets: Any) -> Any:
+        from mediajobs.adapters.providers.loading import load  # noqa: PLC0415 pydantic only where it is used
+        from mediajobs.adapters.providers.registry import Registry  # noqa: PLC0415
+
+        return Registry(load(PROVIDERS), http, secrets, webhooks=True)
+
+
+def _lazy(function: str, ports: str, build: Callable[[World], Handler]) -> Handler:
+    """A handler that is wired at its first invocation and logs one line at each."""
+    parts: list[tuple[Parts, Handler]] = []
+
+    def handler(event: dict[str, Any], context: Any) -> Any:
+        if not parts:
+            made = Parts(function, frozenset(ports.split()))
+            inner = build(made.world())
+            run = logged(inner, name=function, log=made.log, metrics=made.metrics, clock=made.clock)
+            parts.append((made, run))
+        made, run = parts[0]
+        if "once" in made.wanted:
+            made.once.register(context)
+        return run(event, context)
+
+    return handler
+
+
+def authorize_handler() -> Handler:
+    """API key to tenant and scope."""
+
+    def build(world: World) -> Handler:
+        from mediajobs.api import authorizer  # noqa: PLC0415 each function loads its own edge
+        from mediajobs.steps import authorize  # noqa: PLC0415
+
+        return authorizer.build(world, authorize)
+
+    return _lazy("authorize", "", build)
+
+
+def submit_handler() -> Handler:
+    """POST /v1/jobs."""
+
+    def build(world: World) -> Handler:
+        from mediajobs.api import submit as api  # noqa: PLC0415
+        from mediajobs.steps import submit  # noqa: PLC0415
+
+        return api.build(world, submit)
+
+    return _lazy("submit", "providers create", build)
+
+
+def jobs_handler() -> Handler:
+    """Reads, cancel, resolve, and a provider's pause and limit."""
+
+    def build(world: World) -> Handler:
+        from mediajobs.api import jobs as api  # noqa: PLC0415
+        from mediajobs.steps import jobs  # noqa: PLC0415
+
+        return api.build(world, jobs)
+
+    return _lazy("jobs", "providers objects", build)
+
+
+def webhook_handler() -> Handler:
+    """POST /v1/webhooks/…"""
+
+    def build(world: World) -> Handler:
+        from mediajobs.api import webhook as api  # noqa: PLC0415
+        from mediajobs.steps import webhook  # noqa: PLC0415
+
+        return api.build(world, webhook)
+
+    return _lazy("webhook", "providers secrets once http", build)
+
+
+def relay_handler() -> Handler:
+    """The table's stream."""
+
+    def build(world: World) -> Handler:
+        from mediajobs.adapters.table.items import from_stream  # noqa: PLC0415
+        from mediajobs.batches import stream_handler  # noqa: PLC0415
+        from mediajobs.steps.relay import relay  # noqa: PLC0415
+
+        return stream_handler(world, lambda image: relay(world, from_stream(image)))
+
+    return _lazy("relay", "queues topic once providers", build)
+
+
+def dispatch_handler() -> Handler:
+    """Messages {job, do}."""
+
+    def build(world: World) -> Handler:
+        from mediajobs.batches import queue_handler  # noqa: PLC0415
+        from mediajobs.messages import Do  # noqa: PLC0415
+        from mediajobs.steps.dispatch import dispatch  # noqa: PLC0415
+        from mediajobs.steps.worker import work  # noqa: PLC0415
+
+        def take(job_id: str, message: Any, receives: int) -> str:
+            do = Do.CANCEL if message.get("do") == Do.CANCEL else Do.SUBMIT
+            return work(world, job_id, "dispatch", receives, lambda: dispatch(world, job_id, do))
+
+        return queue_handler(world, "dispatch", take)
+
+    return _lazy("dispatch", "providers secrets http", build)
+
+
+def store_handler() -> Handler:
+    """Messages {job}."""
+
+    def build(world: World) -> Handler:
+        from mediajobs.batches import queue_handler  # noqa: PLC0415
+        from mediajobs.steps.store import store  # noqa: PLC0415
+        from mediajobs.steps.worker import work  # noqa: PLC0415
+
+        def take(job_id: str, _message: Any, receives: int) -> str:
+            return work(world, job_id, "store", receives, lambda: store(world, job_id))
+
+        return queue_handler(world, "store", take)
+
+    return _lazy("store", "providers secrets http objects", build)
+
+
+def reconcile_handler() -> Handler:
+    """The schedule's tick."""
+
+    def build(world: World) -> Handler:
+        from mediajobs.batches import tick_of  # noqa: PLC0415
+        from mediajobs.steps.reconcile import reconcile  # noqa: PLC0415
+
+        def handler(event: dict[str, Any], context: Any) -> dict[str, str]:
+            return {"summary": reconcile(world, tick_of(event, context.aws_request_id))}
+
+        return handler
+
+    return _lazy("reconcile", "providers secrets http queues topic once", build)
