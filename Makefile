@@ -24,7 +24,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
 	@echo
 	@echo "  demo, up and bench take JOBS SEED FAULTS=none|default|heavy MAX_IN_FLIGHT IDEMPOTENT=0|1 PROVIDERS=file.toml"
-	@echo "  build and deploy take RUNTIME (now $(RUNTIME)) and ENV (now $(ENV)), a section of samconfig.toml"
+	@echo "  build and deploy take ENV (now $(ENV), a section of samconfig.toml), RUNTIME (now $(RUNTIME)) and PARAMETERS=\"Name=value ...\""
 
 .PHONY: python-is-fit
 python-is-fit:
@@ -51,7 +51,7 @@ lint: setup-dev setup-sam ## style, types, import rules, provider configuration,
 	@echo "lint: import rules"
 	@PYTHONPATH=shared $(DEV)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
 	@echo "lint: shared/providers.toml"
-	@$(RUN) cli.providers check shared/providers.toml
+	@$(RUN) cli.check_providers shared/providers.toml >build/providers.log || { cat build/providers.log; exit 1; }
 	@echo "lint: template.yaml (cfn-lint, sam validate)"
 	@$(SAM)/cfn-lint template.yaml
 	@AWS_DEFAULT_REGION=us-east-1 $(SAM)/sam validate --lint >build/sam-validate.log 2>&1 || { cat build/sam-validate.log; exit 1; }
@@ -114,14 +114,18 @@ openapi: setup-dev ## write docs/openapi.json from the code
 events: setup-dev ## run every events/*.json through its handler
 	@$(DEV)/python -m pytest -q tests/events
 
+# What samconfig.toml says for ENV, this Python, and what you add: --parameter-overrides replaces, it does not add.
+OVERRIDES = $(shell $(PYTHON) -c 'import tomllib; print(*tomllib.load(open("samconfig.toml", "rb"))["$(ENV)"]["deploy"]["parameters"].get("parameter_overrides", []))') \
+	Runtime=$(RUNTIME) $(PARAMETERS)
+
 .PHONY: build
-build: setup-dev setup-sam ## sam build for AWS, with the Python that runs here (RUNTIME)
-	@$(RUN) cli.providers check shared/providers.toml
-	@PATH="$(CURDIR)/$(SAM):$$PATH" sam build --cached --config-env $(ENV) --parameter-overrides Runtime=$(RUNTIME)
+build: setup-dev setup-sam ## sam build for AWS, with the Python that runs here
+	@$(RUN) cli.check_providers shared/providers.toml
+	@PATH="$(CURDIR)/$(SAM):$$PATH" sam build --config-env $(ENV) --parameter-overrides $(OVERRIDES)
 
 .PHONY: deploy
-deploy: build ## sam deploy to the account your AWS credentials name (ENV=dev or prod)
-	@PATH="$(CURDIR)/$(SAM):$$PATH" sam deploy --config-env $(ENV) --parameter-overrides Runtime=$(RUNTIME)
+deploy: build ## build, then sam deploy to the account that your AWS credentials name
+	@PATH="$(CURDIR)/$(SAM):$$PATH" sam deploy --config-env $(ENV) --parameter-overrides $(OVERRIDES)
 
 .PHONY: lock
 lock: setup-dev ## pin requirements/*.in anew with uv (fetched for this), hashes and no index address in the locks

@@ -64,7 +64,8 @@ def _logs(options: argparse.Namespace) -> None:
     for name, function in stack.info["functions"].items():
         group = stack.client("lambda").get_function_configuration(FunctionName=function)["LoggingConfig"]["LogGroup"]
         pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group, startTime=since)
-        lines = [event["message"].rstrip() for page in pages for event in page["events"]]
+        said = (event["message"].rstrip() for page in pages for event in page["events"])
+        lines = [line for line in said if not line.startswith(("START ", "END "))]
         for line in lines[-options.lines :]:
             print(f"{name:9} | {line}")
     print(tail(stack.place.log("ministack"), options.lines))

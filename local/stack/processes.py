@@ -144,11 +144,22 @@ def _wait_until_gone(pid: int, is_alive: Callable[[], bool], patience: float) ->
 
 
 def _group_exists(pgid: int) -> bool:
+    """True while a member of the group runs; those that only wait to be reaped count as gone."""
+    if Path("/proc/self/stat").exists():
+        return any(_is_member(entry, pgid) for entry in Path("/proc").iterdir() if entry.name.isdigit())
     try:
         os.killpg(pgid, 0)
     except (ProcessLookupError, PermissionError):  # macOS says "not permitted" of a group of zombies
         return False
     return True
+
+
+def _is_member(entry: Path, pgid: int) -> bool:
+    try:
+        state, _, group = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return int(group) == pgid and state not in "ZX"
 
 
 @contextmanager

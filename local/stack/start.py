@@ -35,7 +35,7 @@ class Wanted:
     provider_options: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"providers": str(self.providers)}
+        return asdict(self) | {"providers": str(self.providers), "provider_options": list(self.provider_options)}
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> "Wanted":

@@ -19,7 +19,8 @@ MOST_BYTES = 4096
 
 def queue_handler(world: World, step_name: str, take: Callable[[str, Mapping[str, Any], int], str]) -> Handler:
     """A queue's handler: each message to `take(job id, message, receive count)`; a message that cannot be one of
-    ours is logged and acknowledged, one that raises comes again, and the others of the batch do not."""
+    ours is logged and acknowledged, one that raises comes again, and the others of the batch do not.
+    """
     processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
 
     def record_handler(record: SQSRecord) -> None:
@@ -33,7 +34,7 @@ def queue_handler(world: World, step_name: str, take: Callable[[str, Mapping[str
         world.log.info("taken", job=message["job"], step=step_name, outcome=outcome, receives=receives)
 
     def handler(event: dict[str, Any], context: Any) -> Any:
-        return process_partial_response(event=event, record_handler=record_handler, processor=processor, context=context)
+        return process_partial_response(event, record_handler, processor, context)
 
     return handler
 
@@ -48,7 +49,7 @@ def _message(body: str) -> dict[str, Any] | None:
     return message
 
 
-def stream_handler(world: World, take: Callable[[Mapping[str, Any]], Any]) -> Handler:
+def stream_handler(take: Callable[[Mapping[str, Any]], Any]) -> Handler:
     """The stream's handler: each new image to `take`; one that raises is brought again from there on."""
     processor = BatchProcessor(event_type=EventType.DynamoDBStreams, raise_on_entire_batch_failure=False)
 
@@ -59,7 +60,7 @@ def stream_handler(world: World, take: Callable[[Mapping[str, Any]], Any]) -> Ha
         take(image)
 
     def handler(event: dict[str, Any], context: Any) -> Any:
-        return process_partial_response(event=event, record_handler=record_handler, processor=processor, context=context)
+        return process_partial_response(event, record_handler, processor, context)
 
     return handler
 

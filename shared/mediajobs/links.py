@@ -46,7 +46,9 @@ _NEVER = _networks(
     "240.0.0.0/4",
     "fd00:ec2::/32",  # AWS's metadata service and resolver over IPv6
 )
-_PRIVATE = _networks("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
+_PRIVATE = _networks(
+    "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7"
+)
 _IPV6_PUBLIC = ipaddress.IPv6Network("2000::/3")
 # Inside that: special purposes with Teredo, documentation, and 6to4, which hides an IPv4 address of anybody's choice.
 _IPV6_NEVER = _networks("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
@@ -128,7 +130,10 @@ def follow(url: str, location: str) -> str:
         return location
     if location.startswith("//"):
         return url.partition(":")[0] + ":" + location
-    return urllib.parse.urljoin(url, location)
+    try:
+        return urllib.parse.urljoin(url, location)
+    except ValueError as fault:
+        raise UnsafeUrl("the redirect cannot be read") from fault
 
 
 def host_in(host: str, patterns: Iterable[str]) -> bool:

@@ -85,9 +85,7 @@ def _paused(pause: Pause, reason: PauseReason, now: int, step: int, note: str) -
     return replace(pause, reason=reason, until=now + _step(steps, step), step=step, note=note)
 
 
-def after_answer(  # noqa: PLR0911 one return per row of DESIGN section 3
-    pause: Pause, kind: AnswerKind, now: int, *, probe: bool, retry_at: int | None, note: str
-) -> Pause:
+def after_answer(pause: Pause, kind: AnswerKind, now: int, *, probe: bool, retry_at: int | None, note: str) -> Pause:
     """The provider's state after one answer to a submit; equal to `pause` where nothing is to be written."""
     if pause.reason is PauseReason.OPERATOR:
         return pause
@@ -96,22 +94,27 @@ def after_answer(  # noqa: PLR0911 one return per row of DESIGN section 3
             return pause  # an answer from before the pause does not end it
         return replace(pause, reason=None, until=0, step=0, bad=0, note="")
     if kind is AnswerKind.BLOCKED:
-        step = pause.step + 1 if probe else pause.step if pause.reason is PauseReason.BLOCKED else 0
-        longer = _paused(pause, PauseReason.BLOCKED, now, step, note)
-        return longer if probe or pause.reason is not PauseReason.BLOCKED else pause
+        return _after_blocked(pause, now, probe=probe, note=note)
     if kind is AnswerKind.AMBIGUOUS:
-        bad = min(pause.bad + 1, AMBIGUOUS_IN_A_ROW)
-        if probe and pause.reason in PROBED:
-            return _paused(replace(pause, bad=bad), pause.reason, now, pause.step + 1, note)
-        if pause.reason is None or pause.reason is PauseReason.RETRY_AFTER:
-            counted = replace(pause, bad=bad)
-            if bad < AMBIGUOUS_IN_A_ROW:
-                return counted
-            return _paused(counted, PauseReason.AMBIGUOUS, now, 0, note)
-        return pause
+        return _after_ambiguous(pause, now, probe=probe, note=note)
     if retry_at is None:
         return pause
     return _retry_after(pause, now, retry_at, probe=probe, note=note)
+
+
+def _after_blocked(pause: Pause, now: int, *, probe: bool, note: str) -> Pause:
+    if pause.reason is not PauseReason.BLOCKED:
+        return _paused(pause, PauseReason.BLOCKED, now, 0, note)
+    return _paused(pause, PauseReason.BLOCKED, now, pause.step + 1, note) if probe else pause
+
+
+def _after_ambiguous(pause: Pause, now: int, *, probe: bool, note: str) -> Pause:
+    counted = replace(pause, bad=min(pause.bad + 1, AMBIGUOUS_IN_A_ROW))
+    if pause.reason in PROBED:
+        return _paused(counted, pause.reason, now, pause.step + 1, note) if probe and pause.reason else pause
+    if counted.bad < AMBIGUOUS_IN_A_ROW:
+        return counted
+    return _paused(counted, PauseReason.AMBIGUOUS, now, 0, note)
 
 
 def _retry_after(pause: Pause, now: int, retry_at: int, *, probe: bool, note: str) -> Pause:

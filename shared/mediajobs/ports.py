@@ -172,14 +172,14 @@ class Upload(Protocol):
     """One object being written in parts; invisible until `finish`."""
 
     def write(self, data: bytes) -> None: ...
-    def finish(self, content_type: str) -> None: ...
+    def finish(self) -> None: ...
     def abort(self) -> None: ...
 
 
 class Objects(Protocol):
     """S3."""
 
-    def upload(self, key: str) -> Upload:
+    def upload(self, key: str, content_type: str) -> Upload:
         """Start writing `key` with constant memory."""
         ...
 
@@ -204,7 +204,8 @@ class Stream(Protocol):
 
 class Http(Protocol):
     """The only way out to providers. Raises NotSent, NoAnswer or UnsafeUrl; never retries, never reads
-    proxies from the environment."""
+    proxies from the environment.
+    """
 
     def submit(self, request: Request) -> Response:
         """Send once on a fresh connection; redirects are answers, not followed."""
@@ -246,7 +247,8 @@ class ProviderAdapter(Protocol):
 
     def request(self, job: Job, body: dict[str, object], webhook_url: str | None) -> Request:
         """The submit, byte for byte the same for the same job and submission. Without credentials in it:
-        `submit` adds them, so a rotated API key does not change the digest."""
+        `submit` adds them, so a rotated API key does not change the digest.
+        """
         ...
 
     def submit(self, request: Request, token: str, submission: int, now: int) -> Answered: ...
@@ -286,7 +288,7 @@ class Secrets(Protocol):
     """Secrets Manager, cached; `refresh` forces at most one call per half minute and name."""
 
     def provider(self, name: str, *, refresh: bool = False) -> dict[str, object]:
-        """{"api_key": str, "webhook_secrets": [str, …]}"""
+        """What its secret holds: {"api_key": str, "webhook_secrets": [str, …]}."""
         ...
 
     def tokens(self, *, refresh: bool = False) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from mediajobs import config
 from mediajobs.clock import SystemChance, SystemClock
 from mediajobs.errors import ConfigurationError
-from mediajobs.log import EmfMetrics, JsonLog, logged
+from mediajobs.log import EmfMetrics, JsonLog, describe_event, logged
 from mediajobs.ports import Settings, World
 
 Handler = Callable[[dict[str, Any], Any], Any]
@@ -48,7 +48,7 @@ class Parts:
 
     def world(self) -> World:
         """The world of this function."""
-        from mediajobs.adapters.dynamodb import DynamoStore  # noqa: PLC0415 boto3 only at the first invocation
+        from mediajobs.adapters.dynamodb import DynamoStore
 
         self.config.needs("TABLE")
         store = DynamoStore(self._client("dynamodb"), self.config.TABLE, clock=self.clock, chance=self.chance)
@@ -84,28 +84,28 @@ class Parts:
         return cast("Any", Denied(self.function, port))
 
     def _client(self, service: str, **options: Any) -> Any:
-        from mediajobs.adapters.aws import client  # noqa: PLC0415 boto3 only at the first invocation
+        from mediajobs.adapters.aws import client
 
         return client(service, **options)
 
     def _once(self) -> Any:
-        from mediajobs.adapters.idempotency import PowertoolsOnce  # noqa: PLC0415 only where it is used
+        from mediajobs.adapters.idempotency import PowertoolsOnce
 
         self.config.needs("IDEMPOTENCY_TABLE")
         return PowertoolsOnce(self.config.IDEMPOTENCY_TABLE, self._client("dynamodb"))
 
     def _create(self, store: Any) -> Any:
-        from mediajobs.adapters.idempotency import submit_once  # noqa: PLC0415 only where it is used
+        from mediajobs.adapters.idempotency import submit_once
 
         return lambda job: submit_once(store, job)
 
     def _http(self) -> Any:
-        from mediajobs.adapters.http import RequestsHttp  # noqa: PLC0415 only where it is used
+        from mediajobs.adapters.http import WebHttp
 
-        return RequestsHttp(self.clock)
+        return WebHttp()
 
     def _secrets(self) -> Any:
-        from mediajobs.adapters.secrets import ManagedSecrets  # noqa: PLC0415 only where it is used
+        from mediajobs.adapters.secrets import ManagedSecrets
 
         self.config.needs("SECRET_PREFIX")
         return ManagedSecrets(
@@ -116,7 +116,7 @@ class Parts:
         )
 
     def _queues(self) -> Any:
-        from mediajobs.adapters.sqs import SqsQueues  # noqa: PLC0415 only where it is used
+        from mediajobs.adapters.sqs import SqsQueues
 
         self.config.needs("DISPATCH_QUEUE_URL", "STORE_QUEUE_URL")
         return SqsQueues(
@@ -126,22 +126,22 @@ class Parts:
         )
 
     def _topic(self) -> Any:
-        from mediajobs.adapters.sns import SnsTopic  # noqa: PLC0415 only where it is used
+        from mediajobs.adapters.sns import SnsTopic
 
         self.config.needs("TOPIC_ARN")
         return SnsTopic(self._client("sns"), self.config.TOPIC_ARN)
 
     def _objects(self) -> Any:
-        from mediajobs.adapters.s3 import S3Objects  # noqa: PLC0415 only where it is used
+        from mediajobs.adapters.s3 import S3Objects
 
         self.config.needs("BUCKET")
         return S3Objects(self._client("s3"), self.config.BUCKET)
 
     def _providers(self, http: Any, secrets: Any) -> Any:
-        from mediajobs.adapters.providers.loading import load  # noqa: PLC0415 pydantic only where it is used
-        from mediajobs.adapters.providers.registry import Registry  # noqa: PLC0415
+        from mediajobs.adapters.providers.loading import load
+        from mediajobs.adapters.providers.registry import Registry
 
-        return Registry(load(PROVIDERS), http, secrets, webhooks=True)
+        return Registry(load(PROVIDERS.read_text(encoding="utf-8")), http, secrets)
 
 
 def _lazy(function: str, ports: str, build: Callable[[World], Handler]) -> Handler:
@@ -152,7 +152,9 @@ def _lazy(function: str, ports: str, build: Callable[[World], Handler]) -> Handl
         if not parts:
             made = Parts(function, frozenset(ports.split()))
             inner = build(made.world())
-            run = logged(inner, name=function, log=made.log, metrics=made.metrics, clock=made.clock)
+            run = logged(
+                inner, name=function, log=made.log, metrics=made.metrics, clock=made.clock, describe=_describe
+            )
             parts.append((made, run))
         made, run = parts[0]
         if "once" in made.wanted:
@@ -162,12 +164,19 @@ def _lazy(function: str, ports: str, build: Callable[[World], Handler]) -> Handl
     return handler
 
 
+def _describe(event: Any, answer: Any) -> dict[str, object]:
+    """What the last line of an invocation tells: what came of it, and how many requests went to AWS for it."""
+    from mediajobs.adapters.aws import taken_requests
+
+    return describe_event(event, answer) | {"aws_requests": taken_requests()}
+
+
 def authorize_handler() -> Handler:
     """API key to tenant and scope."""
 
     def build(world: World) -> Handler:
-        from mediajobs.api import authorizer  # noqa: PLC0415 each function loads its own edge
-        from mediajobs.steps import authorize  # noqa: PLC0415
+        from mediajobs.api import authorizer
+        from mediajobs.steps import authorize
 
         return authorizer.build(world, authorize)
 
@@ -178,8 +187,8 @@ def submit_handler() -> Handler:
     """POST /v1/jobs."""
 
     def build(world: World) -> Handler:
-        from mediajobs.api import submit as api  # noqa: PLC0415
-        from mediajobs.steps import submit  # noqa: PLC0415
+        from mediajobs.api import submit as api
+        from mediajobs.steps import submit
 
         return api.build(world, submit)
 
@@ -190,8 +199,8 @@ def jobs_handler() -> Handler:
     """Reads, cancel, resolve, and a provider's pause and limit."""
 
     def build(world: World) -> Handler:
-        from mediajobs.api import jobs as api  # noqa: PLC0415
-        from mediajobs.steps import jobs  # noqa: PLC0415
+        from mediajobs.api import jobs as api
+        from mediajobs.steps import jobs
 
         return api.build(world, jobs)
 
@@ -199,11 +208,11 @@ def jobs_handler() -> Handler:
 
 
 def webhook_handler() -> Handler:
-    """POST /v1/webhooks/…"""
+    """POST /v1/webhooks/{provider} and …/{provider}/{ref}."""
 
     def build(world: World) -> Handler:
-        from mediajobs.api import webhook as api  # noqa: PLC0415
-        from mediajobs.steps import webhook  # noqa: PLC0415
+        from mediajobs.api import webhook as api
+        from mediajobs.steps import webhook
 
         return api.build(world, webhook)
 
@@ -214,11 +223,11 @@ def relay_handler() -> Handler:
     """The table's stream."""
 
     def build(world: World) -> Handler:
-        from mediajobs.adapters.table.items import from_stream  # noqa: PLC0415
-        from mediajobs.batches import stream_handler  # noqa: PLC0415
-        from mediajobs.steps.relay import relay  # noqa: PLC0415
+        from mediajobs.adapters.table.items import from_stream
+        from mediajobs.batches import stream_handler
+        from mediajobs.steps.relay import relay
 
-        return stream_handler(world, lambda image: relay(world, from_stream(image)))
+        return stream_handler(lambda image: relay(world, from_stream(image)))
 
     return _lazy("relay", "queues topic once providers", build)
 
@@ -227,10 +236,10 @@ def dispatch_handler() -> Handler:
     """Messages {job, do}."""
 
     def build(world: World) -> Handler:
-        from mediajobs.batches import queue_handler  # noqa: PLC0415
-        from mediajobs.messages import Do  # noqa: PLC0415
-        from mediajobs.steps.dispatch import dispatch  # noqa: PLC0415
-        from mediajobs.steps.worker import work  # noqa: PLC0415
+        from mediajobs.batches import queue_handler
+        from mediajobs.messages import Do
+        from mediajobs.steps.dispatch import dispatch
+        from mediajobs.steps.worker import work
 
         def take(job_id: str, message: Any, receives: int) -> str:
             do = Do.CANCEL if message.get("do") == Do.CANCEL else Do.SUBMIT
@@ -245,9 +254,9 @@ def store_handler() -> Handler:
     """Messages {job}."""
 
     def build(world: World) -> Handler:
-        from mediajobs.batches import queue_handler  # noqa: PLC0415
-        from mediajobs.steps.store import store  # noqa: PLC0415
-        from mediajobs.steps.worker import work  # noqa: PLC0415
+        from mediajobs.batches import queue_handler
+        from mediajobs.steps.store import store
+        from mediajobs.steps.worker import work
 
         def take(job_id: str, _message: Any, receives: int) -> str:
             return work(world, job_id, "store", receives, lambda: store(world, job_id))
@@ -261,8 +270,8 @@ def reconcile_handler() -> Handler:
     """The schedule's tick."""
 
     def build(world: World) -> Handler:
-        from mediajobs.batches import tick_of  # noqa: PLC0415
-        from mediajobs.steps.reconcile import reconcile  # noqa: PLC0415
+        from mediajobs.batches import tick_of
+        from mediajobs.steps.reconcile import reconcile
 
         def handler(event: dict[str, Any], context: Any) -> dict[str, str]:
             return {"summary": reconcile(world, tick_of(event, context.aws_request_id))}

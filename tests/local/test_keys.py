@@ -6,8 +6,9 @@ from typing import Any
 
 import boto3
 import pytest
-from cli import keys
 from moto import mock_aws
+
+from cli import keys
 
 TABLE = "jobs"
 

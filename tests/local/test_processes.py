@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from local.stack.places import Place, StackError, read_json, write_json
 from local.stack.processes import Processes, birth, exclusive, free_port
 
@@ -17,8 +18,7 @@ SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 PARENT = [
     sys.executable,
     "-c",
-    "import subprocess, sys, time; c = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
-    "print(c.pid, flush=True); time.sleep(60)",
+    "import subprocess, time; print(subprocess.Popen(['sleep', '60']).pid, flush=True); time.sleep(60)",
 ]
 STUBBORN = [
     sys.executable,

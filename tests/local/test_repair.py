@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from local.stack.places import ROOT, StackError
 from local.stack.repair import DROPPED, LEFT, lifecycle_rules, planned, repair
 from local.stack.template import Template

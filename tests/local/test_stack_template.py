@@ -3,14 +3,15 @@
 from pathlib import Path
 
 import pytest
+
 from local.stack.template import Template
 
 TEXT = """
 Parameters:
   Size: {Type: Number, Default: 10}
-  On: {Type: String, Default: "true"}
+  Flag: {Type: String, Default: "true"}
 Conditions:
-  IsOn: !Equals [!Ref On, "true"]
+  IsOn: !Equals [!Ref Flag, "true"]
   IsTen: !Equals [!Ref Size, 10]
   Both: !And [!Condition IsOn, !Condition IsTen]
   Either: !Or [!Condition IsOn, !Condition IsTen]
@@ -52,7 +53,7 @@ def test_defaults_stand_where_nothing_is_given(load: Path) -> None:
 
 def test_given_values_win(load: Path) -> None:
     """What `sam deploy` is told decides, as text."""
-    thing = Template.load(load, {"Size": "11", "On": "false"})
+    thing = Template.load(load, {"Size": "11", "Flag": "false"})
     assert thing.wanted("Thing", "Sized") == "11"
     assert thing.wanted("Thing", "Chosen") == "neither"
     assert thing.wanted("Thing", "Sometimes") is None

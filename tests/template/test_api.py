@@ -6,19 +6,10 @@ from typing import Any
 import pytest
 
 from mediajobs import errors
+from mediajobs.api.problems import CONTENT_TYPE, TYPE_PREFIX
+from mediajobs.api.routes import ROUTES
 from tests.template.reading import events
 
-ROUTES = {
-    ("POST", "/v1/jobs"): "Submit",
-    ("GET", "/v1/jobs"): "Jobs",
-    ("GET", "/v1/jobs/{id}"): "Jobs",
-    ("POST", "/v1/jobs/{id}/cancel"): "Jobs",
-    ("POST", "/v1/jobs/{id}/resolve"): "Jobs",
-    ("GET", "/v1/providers/{provider}"): "Jobs",
-    ("POST", "/v1/providers/{provider}"): "Jobs",
-    ("POST", "/v1/webhooks/{provider}"): "Webhook",
-    ("POST", "/v1/webhooks/{provider}/{ref}"): "Webhook",
-}
 PROBLEMS = {
     "BAD_REQUEST_BODY": errors.BadRequest,
     "BAD_REQUEST_PARAMETERS": errors.BadRequest,
@@ -46,8 +37,9 @@ def api(template: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_routes_are_named_one_by_one(template: dict[str, Any]) -> None:
-    """The emulator knows no ANY and no proxy route, and a route nobody listed is a 404."""
-    assert {(event["Method"], event["Path"]): name for name, event in events(template, "Api")} == ROUTES
+    """Those of the code, each to its function. The emulator knows no ANY, and a route nobody listed is a 404."""
+    declared = {(event["Method"], event["Path"], name.lower()) for name, event in events(template, "Api")}
+    assert declared == {(route.method, route.path, route.function) for route in ROUTES}
 
 
 def test_every_route_belongs_to_the_one_api(template: dict[str, Any]) -> None:
@@ -59,9 +51,8 @@ def test_only_webhooks_pass_without_an_api_key(template: dict[str, Any], api: di
     """Their proof is the provider's signature; every other route takes the default authorizer."""
     free = {event["Path"] for _, event in events(template, "Api") if event.get("Auth")}
     assert free == {"/v1/webhooks/{provider}", "/v1/webhooks/{provider}/{ref}"}
-    assert all(
-        event["Auth"] == {"Authorizer": "NONE"} for _, event in events(template, "Api") if event["Path"] in free
-    )
+    assert free == {route.path for route in ROUTES if not route.secured}
+    assert all(event["Auth"] == {"Authorizer": "NONE"} for _, event in events(template, "Api") if event["Path"] in free)
     assert api["Auth"]["DefaultAuthorizer"] == "ApiKey"
 
 
@@ -113,9 +104,9 @@ def test_api_gateway_answers_in_our_words(api: dict[str, Any], kind: str) -> Non
     problem = PROBLEMS[kind]
     answer = api["GatewayResponses"][kind]
     body = json.loads(answer["ResponseTemplates"]["application/json"])
-    assert answer["ResponseParameters"]["Headers"]["Content-Type"] == "'application/problem+json'"
+    assert answer["ResponseParameters"]["Headers"]["Content-Type"] == f"'{CONTENT_TYPE}'"
     assert answer["StatusCode"] == str(problem.status)
-    assert body["type"].rsplit(":", 1)[-1] == problem.slug
+    assert body["type"] == TYPE_PREFIX + problem.slug
     assert (body["title"], body["status"]) == (problem.title, problem.status)
     assert body["detail"]
 

@@ -1,11 +1,11 @@
-"""Queues, stream, schedule and topic: what carries work from one function to the next, and what happens when it fails."""
+"""Queues, stream, schedule and topic: what carries work between functions, and what happens when it fails."""
 
-import importlib
 import json
 from typing import Any
 
 import pytest
 
+from mediajobs.jobs.due import LEASE_MS
 from tests.template.reading import events, functions, of_type, text
 
 QUEUES = {"DispatchQueue": "Dispatch", "StoreQueue": "Store"}
@@ -25,11 +25,9 @@ def test_message_stays_hidden_longer_than_its_function_runs(
     assert queues[queue]["VisibilityTimeout"] > functions(template)[QUEUES[queue]]["Timeout"]
 
 
-def test_redelivered_message_finds_the_lease_over(
-    template: dict[str, Any], queues: dict[str, dict[str, Any]]
-) -> None:
+def test_redelivered_message_finds_the_lease_over(template: dict[str, Any], queues: dict[str, dict[str, Any]]) -> None:
     """Dispatch's timeout < the claim's lease < the visibility timeout, with the lease that the code has."""
-    lease_s = importlib.import_module("mediajobs.jobs.due").LEASE_MS / 1000
+    lease_s = LEASE_MS / 1000
     assert functions(template)["Dispatch"]["Timeout"] < lease_s < queues["DispatchQueue"]["VisibilityTimeout"]
 
 

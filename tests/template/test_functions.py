@@ -1,14 +1,17 @@
 """Each function stands in the template as it stands in the repository, with the settings DESIGN section 9 gives."""
 
+import dataclasses
 import re
 from typing import Any
 
 import pytest
 
+from mediajobs.config import Config
+from mediajobs.log import NAMESPACE, SERVICE
 from tests.template.reading import ROOT, environment, events, functions
 
 NAMES = ("Authorize", "Submit", "Jobs", "Relay", "Dispatch", "Webhook", "Reconcile", "Store")
-CONFIG = ROOT / "shared" / "mediajobs" / "config.py"
+WIRING = ROOT / "shared" / "mediajobs" / "wiring.py"
 
 
 def test_functions_written_and_declared_are_the_same(template: dict[str, Any]) -> None:
@@ -46,7 +49,7 @@ def test_functions_share_runtime_layer_and_handler(template: dict[str, Any]) -> 
 
 
 def test_layer_is_built_from_shared_for_the_runtime(template: dict[str, Any]) -> None:
-    """sam build makes the layer, for the Python and processor of the functions."""
+    """The build makes the layer for the Python and processor of the functions."""
     layer = template["Resources"]["SharedLayer"]
     assert layer["Properties"]["ContentUri"] == "shared/"
     assert layer["Metadata"] == {"BuildMethod": {"Ref": "Runtime"}, "BuildArchitecture": {"Ref": "Architecture"}}
@@ -72,23 +75,36 @@ def test_every_function_counts_under_one_service_name(template: dict[str, Any]) 
     """Powertools writes `service` into each metric; the alarms look for this one."""
     for name in NAMES:
         seen = environment(template, name)
-        assert seen["POWERTOOLS_SERVICE_NAME"] == "mediajobs"
-        assert seen["POWERTOOLS_METRICS_NAMESPACE"] == "MediaJobs"
+        assert seen["POWERTOOLS_SERVICE_NAME"] == SERVICE
+        assert seen["POWERTOOLS_METRICS_NAMESPACE"] == NAMESPACE
 
 
 def test_variables_are_those_that_config_reads(template: dict[str, Any]) -> None:
     """Nothing is set that nobody reads, nothing is read that is not set."""
     given = {variable for name in NAMES for variable in environment(template, name)}
-    read = set(re.findall(r"[\"']([A-Z][A-Z0-9_]{2,})[\"']", CONFIG.read_text()))
-    # Powertools and Lambda read and set these themselves; config may read them all the same.
-    outside = {"LOG_LEVEL"} | {name for name in given | read if name.startswith(("POWERTOOLS_", "AWS_"))}
+    read = {each.name for each in dataclasses.fields(Config)}
+    # Read by mediajobs/log.py and by Powertools themselves.
+    outside = {"LOG_LEVEL", "POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE"}
     assert given - outside == read - outside
 
 
-if not CONFIG.exists():
-    test_variables_are_those_that_config_reads = pytest.mark.skip("shared/mediajobs/config.py is not written yet")(
-        test_variables_are_those_that_config_reads
-    )
+# What each port needs to be told; wiring.py refuses to build it otherwise, at the first invocation.
+PORTS = {
+    "queues": {"DISPATCH_QUEUE_URL", "STORE_QUEUE_URL"},
+    "topic": {"TOPIC_ARN"},
+    "once": {"IDEMPOTENCY_TABLE"},
+    "secrets": {"SECRET_PREFIX"},
+    "objects": {"BUCKET"},
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_function_is_told_what_its_ports_need(template: dict[str, Any], name: str) -> None:
+    """And nothing that belongs to a port it does not have."""
+    (ports,) = re.findall(rf'_lazy\("{name.lower()}", "([^"]*)"', WIRING.read_text())
+    needed = {variable for port in ports.split() for variable in PORTS.get(port, ())}
+    told = set(environment(template, name)) & {variable for names in PORTS.values() for variable in names}
+    assert told == needed
 
 
 def test_callback_base_is_known_to_dispatch_alone(template: dict[str, Any]) -> None:

@@ -8,35 +8,37 @@ from typing import Any
 
 import pytest
 
-from tests.template.reading import functions
+from tests.template.reading import as_list, functions
 
 
-def _named(node: Any, known: set[str]) -> Iterator[str]:
-    """Resources that a piece of template refers to."""
+def _named(node: Any) -> Iterator[str]:
+    """Resources, parameters and pseudo parameters that a piece of template refers to."""
     if isinstance(node, list):
         for each in node:
-            yield from _named(each, known)
-    if not isinstance(node, dict):
-        return
-    for key, value in node.items():
-        if key in ("Ref", "Fn::GetAtt", "DependsOn"):
-            yield from (str(value).split(".")[0],)
-        elif key == "Fn::Sub":
-            yield from re.findall(r"\$\{(\w+)[.}]", value if isinstance(value, str) else value[0])
-        yield from _named(value, known)
+            yield from _named(each)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("Ref", "Fn::GetAtt"):
+                yield value.split(".")[0]
+            elif key == "DependsOn":
+                yield from as_list(value)
+            elif key == "Fn::Sub":
+                yield from re.findall(r"\$\{([\w:]+)", value)
+            else:
+                yield from _named(value)
 
 
 def graph(template: dict[str, Any]) -> dict[str, set[str]]:
-    """What each resource waits for, with what SAM adds: the API waits for the functions behind it, an event for both."""
+    """What each resource waits for, with what SAM adds: the API waits for its functions, an event for both."""
     known = set(template["Resources"])
     waits: dict[str, set[str]] = {}
     for name, resource in template["Resources"].items():
-        body = {key: value for key, value in resource.get("Properties", {}).items() if key != "Events"}
-        waits[name] = set(_named([body, {"DependsOn": resource.get("DependsOn")}], known)) & known
+        properties = {key: value for key, value in resource.get("Properties", {}).items() if key != "Events"}
+        waits[name] = known & set(_named({**resource, "Properties": properties}))
     for name, properties in functions(template).items():
-        waits[name] |= set(_named(template["Globals"]["Function"], known)) & known
+        waits[name] |= known & set(_named(template["Globals"]["Function"]))
         for event, declared in properties.get("Events", {}).items():
-            waits[name + event] = {name} | (set(_named(declared, known)) & known)
+            waits[name + event] = {name} | (known & set(_named(declared)))
             if declared["Type"] == "Api":
                 waits["Api"].add(name)
     return waits
@@ -62,15 +64,20 @@ def test_function_behind_the_api_that_named_it_would_be_found(template: dict[str
 
 def test_event_names_make_no_logical_id_that_exists(template: dict[str, Any]) -> None:
     """SAM joins function and event: Dispatch + Queue would be DispatchQueue."""
-    made = [
-        name + event for name, properties in functions(template).items() for event in properties.get("Events", {})
-    ]
+    made = [name + event for name, properties in functions(template).items() for event in properties.get("Events", {})]
     assert len(made) == len(set(made))
     assert not set(made) & set(template["Resources"])
 
 
 def test_references_go_to_what_exists(template: dict[str, Any]) -> None:
     """Every Ref, GetAtt and Sub names a resource, a parameter or a pseudo parameter."""
+    named = set(_named([template["Resources"], template["Globals"], template["Outputs"], template["Conditions"]]))
     known = set(template["Resources"]) | set(template["Parameters"])
-    named = set(_named({"r": template["Resources"], "g": template["Globals"], "o": template["Outputs"]}, known))
-    assert {name for name in named if not name.startswith("AWS::") and name != "None"} <= known | {"Api"}
+    assert {name for name in named if not name.startswith("AWS::")} <= known
+
+
+def test_conditions_that_are_used_are_declared(template: dict[str, Any]) -> None:
+    """And those declared are used."""
+    sections = str([template["Resources"], template["Outputs"]])
+    used = set(re.findall(r"'(?:Condition': |Fn::If': \[)'(\w+)'", sections))
+    assert used == set(template["Conditions"])

@@ -29,8 +29,7 @@ def test_first_time_user_must_understand_eight_at_most(template: dict[str, Any])
     """The rest is labelled advanced."""
     first, advanced = _groups(template)
     labels = [
-        group["Label"]["default"]
-        for group in template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+        group["Label"]["default"] for group in template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     ]
     assert len(first) <= 8
     assert "MaxInFlight" in first
@@ -110,13 +109,14 @@ def test_dispatch_concurrency_of_one_is_refused(template: dict[str, Any]) -> Non
     assert assertion["Assert"] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "DispatchConcurrency"}, "1"]}]}
 
 
-def test_local_changes_wiring_of_event_sources_only(template: dict[str, Any]) -> None:
-    """Never behaviour: no function is told where it runs."""
+def test_local_changes_wiring_only(template: dict[str, Any]) -> None:
+    """The event sources' concurrency and the bucket's TLS rule. Never behaviour: no function is told where it runs."""
     users = [name for name, resource in template["Resources"].items() if "'OnAws'" in str(resource)]
-    assert users == ["Dispatch", "Store"]
-    for name in users:
-        assert "OnAws" not in str(functions(template)[name].get("Environment"))
-    assert "'OnAws'" not in str(template["Globals"])
+    assert users == ["Dispatch", "Store", "BucketPolicy"]
+    for properties in functions(template).values():
+        assert "'OnAws'" not in str({key: value for key, value in properties.items() if key != "Events"})
+    assert "'OnAws'" not in str([template["Globals"], template["Outputs"]])
+    assert "'Local'" not in str([template["Resources"], template["Globals"], template["Outputs"]])
 
 
 def test_outputs_name_everything_an_operator_needs(template: dict[str, Any]) -> None:
@@ -152,7 +152,7 @@ def test_samconfig_has_three_environments(samconfig: dict[str, Any]) -> None:
 def test_samconfig_gives_parameters_that_exist(
     samconfig: dict[str, Any], parameters: dict[str, dict[str, Any]]
 ) -> None:
-    """sam drops an unknown name without a word."""
+    """An unknown name is dropped by sam without a word."""
     for environment in ("local", "dev", "prod"):
         for given in samconfig[environment]["deploy"]["parameters"].get("parameter_overrides", []):
             name, value = given.split("=", 1)

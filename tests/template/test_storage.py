@@ -79,9 +79,7 @@ def test_jobs_and_results_outlive_the_stack(template: dict[str, Any]) -> None:
 def test_nothing_else_is_left_behind(template: dict[str, Any]) -> None:
     """Removal is one command; what stays is what holds jobs."""
     kept = {
-        name
-        for name, resource in template["Resources"].items()
-        if resource.get("DeletionPolicy", "Delete") != "Delete"
+        name for name, resource in template["Resources"].items() if resource.get("DeletionPolicy", "Delete") != "Delete"
     }
     assert kept == {"Table", "Bucket"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import boto3
@@ -63,7 +64,24 @@ def client(service: str, **options: Any) -> Any:
     """A client with those limits; `options` as `boto3.client` takes them (`endpoint_url`, `region_name`)."""
     options.setdefault("config", config())
     make: Any = boto3.client  # the stubs know one signature per service, not a service by name
-    return make(service, **options)
+    made = make(service, **options)
+    made.meta.events.register("before-send", lambda **_: _count(service))
+    return made
+
+
+_requests: Counter[str] = Counter()
+
+
+def _count(service: str) -> None:
+    """Each request that leaves, resends included; the SDK takes no answer from here."""
+    _requests[service] += 1
+
+
+def taken_requests() -> dict[str, int]:
+    """How many requests went to each service since this was asked last: what an invocation costs."""
+    taken = dict(_requests)
+    _requests.clear()
+    return taken
 
 
 def translated(error: ClientError | BotoCoreError, what: str) -> MediaJobsError:

@@ -7,7 +7,8 @@ A submit is told exactly one of three things: an answer, NotSent (proof that not
 from __future__ import annotations
 
 import http.client
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
@@ -47,14 +48,14 @@ class Limits:
 class WebStream:
     """Implements `ports.Stream`."""
 
-    def __init__(self, answer: requests.Response, exchange: Exchange, release: Callable[[], None]) -> None:
+    def __init__(self, answer: requests.Response, exchange: Exchange, transport: Transport) -> None:
         self.status = answer.status_code
         self.headers = _headers(answer)
         self._raw = answer.raw
-        # A body that ends too soon is told by its length, where it is checked; here it would look like a cut line.
+        # A body that ends too soon is told by its length, where that is checked; here it would look like a cut line.
         self._raw.enforce_content_length = False
         self._exchange = exchange
-        self._release = release
+        self._transport = transport
 
     def chunks(self) -> Iterator[bytes]:
         try:
@@ -66,7 +67,8 @@ class WebStream:
 
     def close(self) -> None:
         self._raw.close()
-        self._release()
+        self._transport.close()
+        self._exchange.close()
 
 
 class WebHttp:
@@ -88,11 +90,8 @@ class WebHttp:
 
     def submit(self, request: Request) -> Response:
         """Sends once. A fresh connection: on a kept one, a submit can die of a close that happened before it."""
-        transport = Transport(pool_connections=1, pool_maxsize=1)
-        try:
+        with closing(Transport(pool_connections=1, pool_maxsize=1)) as transport:
             return self._ask(transport, request, {"Connection": "close"})
-        finally:
-            transport.close()
 
     def get(self, request: Request) -> Response:
         return self._ask(self._pooled, request, {})
@@ -101,22 +100,93 @@ class WebHttp:
         """`headers` are credentials: they go to `rules.credential_hosts` only, and not on once a redirect has left
         the first host, not even back to it.
         """
-        check = partial(links.check_address, allow_private=rules.allow_private)
-        exchange = self._exchange(self._limits.stream_s, check)
-        first, home = links.parse(url), True
+        exchange = self._exchange(
+            self._limits.stream_s, partial(links.check_address, allow_private=rules.allow_private)
+        )
+        transport = Transport(pool_connections=1, pool_maxsize=1)
         try:
-            for _ in range(links.MOST_REDIRECTS + 1):
-                target = links.parse(url)
-                links.check(target, rules)
-                home = home and target.origin == first.origin
-                trusted = home and links.host_in(target.host, rules.credential_hosts)
-                stream = self._open(exchange, url, target.path, headers if trusted else {})
-                location = stream.headers.get("location")
-                if stream.status not in _REDIRECTS or not location:
-                    return stream
-                stream.close_connection()
-                url = links.follow(url, location.encode("latin-1", "replace").decode("utf-8", "replace"))
-            raise UnsafeUrl(f"more than {links.MOST_REDIRECTS} redirects")
+            answer = self._follow(exchange, transport, url, headers, rules)
+            return WebStream(answer, exchange, transport)
         except BaseException:
+            transport.close()
             exchange.close()
             raise
+
+    def _follow(
+        self, exchange: Exchange, transport: Transport, url: str, headers: dict[str, str], rules: LinkRules
+    ) -> requests.Response:
+        first, home = links.parse(url), True
+        for _ in range(links.MOST_REDIRECTS + 1):
+            target = links.parse(url)
+            links.check(target, rules)
+            home = home and target.origin == first.origin
+            trusted = home and links.host_in(target.host, rules.credential_hosts)
+            request = Request(method="GET", url=url, headers=headers if trusted else {})
+            try:
+                answer = self._send(exchange, transport, request, {"Connection": "close"})
+            except _FAULTS as fault:
+                raise exchange.failed(fault) from fault
+            location = _headers(answer).get("location")
+            if answer.status_code not in _REDIRECTS or not location:
+                return answer
+            answer.raw.close()
+            url = links.follow(url, location.encode("latin-1", "replace").decode("utf-8", "replace"))
+        raise UnsafeUrl(f"more than {links.MOST_REDIRECTS} redirects")
+
+    def _ask(self, transport: Transport, request: Request, extra: dict[str, str]) -> Response:
+        """The whole exchange of a request with a small answer."""
+        with self._exchange(self._limits.answer_s, None) as exchange:
+            try:
+                answer = self._send(exchange, transport, request, extra)
+                with closing(answer.raw):
+                    body = _body(answer)
+            except _FAULTS as fault:
+                raise exchange.failed(fault) from fault
+            if exchange.expired:
+                raise exchange.failed(TimeoutError())
+            return Response(status=answer.status_code, headers=_headers(answer), body=body)
+
+    def _send(
+        self, exchange: Exchange, transport: Transport, request: Request, extra: dict[str, str]
+    ) -> requests.Response:
+        target = links.parse(request.url)
+        host = f"[{target.host}]" if ":" in target.host else target.host
+        prepared = requests.PreparedRequest()
+        prepared.method = request.method
+        prepared.url = f"{target.scheme}://{host}:{target.port}/"  # the path goes by the exchange, as it was written
+        prepared.prepare_headers(_all_headers(request, extra))
+        prepared.body = request.body or None
+        with exchange.current(target.path):
+            return transport.send(
+                prepared,
+                stream=True,
+                timeout=(self._limits.connect_s, self._limits.read_s),
+                verify=self._verify,
+            )
+
+    def _exchange(self, seconds: float, check: AddressCheck | None) -> Exchange:
+        return Exchange(seconds=seconds, resolver=self._resolver, connector=self._connector, check=check)
+
+
+def _all_headers(request: Request, extra: dict[str, str]) -> dict[str, str]:
+    """The request's headers and what HTTP itself needs."""
+    headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **request.headers, **extra}
+    if request.body or request.method in ("POST", "PUT", "PATCH"):
+        headers["Content-Length"] = str(len(request.body))
+    return headers
+
+
+def _headers(answer: requests.Response) -> dict[str, str]:
+    return {name.lower(): value for name, value in answer.headers.items()}
+
+
+def _body(answer: requests.Response) -> bytes:
+    """The body, whole. An error page may be longer than we keep; an answer that may hold a job's id may not."""
+    body = bytearray()
+    for chunk in answer.raw.stream(64 * 1024, decode_content=True):
+        body += chunk
+        if len(body) > MOST_ANSWER_BYTES:
+            if answer.status_code < 400:
+                raise NoAnswer(f"the answer is larger than {MOST_ANSWER_BYTES} bytes")
+            break
+    return bytes(body[:MOST_ANSWER_BYTES])

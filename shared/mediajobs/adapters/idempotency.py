@@ -60,7 +60,15 @@ class PowertoolsOnce:
         """The answer of the one run for `key`. Its own exception passes and leaves the key free."""
         if not key or not all(key):
             raise ValueError(f"the key of {name!r} has an empty part: {list(key)!r}")
-        run = _Run(function)
+        failures: list[Exception] = []  # Powertools hides what was raised behind its own failure to clean up
+
+        def run(*, key: list[str]) -> str:  # noqa: ARG001 Powertools reads it
+            try:
+                return function()
+            except Exception as error:
+                failures.append(error)
+                raise
+
         guarded = idempotent_function(
             data_keyword_argument="key",
             persistence_store=self._layer(name),
@@ -68,12 +76,12 @@ class PowertoolsOnce:
             key_prefix=name,  # the default is the Lambda function's name, and two functions publish
         )(run)
         try:
-            return str(guarded(key=list(key)))
+            return str(guarded(key=list(key)) or "")
         except IdempotencyAlreadyInProgressError as error:
             raise InProgress(f"{name} is running for {list(key)!r}") from error
         except (IdempotencyPersistenceLayerError, IdempotencyInconsistentStateError) as error:
-            if run.failure is not None:
-                raise run.failure from error  # the record could not be removed; what went wrong first counts
+            if failures:
+                raise failures[0] from error
             raise Retryable(f"{name}: {error}") from error
 
     def _layer(self, name: str) -> DynamoDBPersistenceLayer:
@@ -90,25 +98,6 @@ class PowertoolsOnce:
             use_local_cache=False,
             lambda_context=self._context,  # type: ignore[arg-type]
         )
-
-
-class _Run:
-    """The function, remembering what it raised: Powertools hides that behind its own failure to clean up."""
-
-    __module__ = "mediajobs"
-    __qualname__ = "once"
-    __name__ = "once"
-
-    def __init__(self, function: Callable[[], str]) -> None:
-        self._function = function
-        self.failure: Exception | None = None
-
-    def __call__(self, *, key: list[str]) -> str:  # noqa: ARG002 Powertools reads it
-        try:
-            return self._function()
-        except Exception as error:
-            self.failure = error
-            raise
 
 
 def submit_once(store: Store, job: Job) -> tuple[Job, bool]:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
@@ -59,8 +59,9 @@ class Exchange:
         self._timer.start()
 
     @contextmanager
-    def current(self) -> Iterator[None]:
+    def current(self, path: str) -> Iterator[None]:
         """While the request is being sent, the connections of this thread belong to this exchange."""
+        self.path = path
         before = _CURRENT.set(self)
         try:
             yield
@@ -104,7 +105,7 @@ class Exchange:
         with self._lock:
             self._drop_twin()
 
-    def __enter__(self) -> Exchange:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -136,8 +137,8 @@ class _Own(HTTPConnection):
         timeout = self.timeout if isinstance(self.timeout, int | float) else 5.0
         return _CURRENT.get().dial(self.host, self.port or self.default_port, timeout)
 
-    def putrequest(self, method: str, url: str, *args: Any, **options: Any) -> None:
-        # `url` was re-encoded on its way here, which breaks the signature of some links.
+    def putrequest(self, method: str, url: str, *args: Any, **options: Any) -> None:  # noqa: ARG002 see below
+        # urllib3 re-encodes a URL on its way here, which breaks the signature of some links.
         super().putrequest(method, _CURRENT.get().path, *args, **options)
 
     def send(self, data: Any) -> None:
@@ -171,6 +172,6 @@ class Transport(HTTPAdapter):
     cookie or read from the environment.
     """
 
-    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **options: Any) -> None:  # noqa: FBT001, FBT002 - the parent's signature
+    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **options: Any) -> None:  # noqa: FBT001, FBT002 the parent's signature
         super().init_poolmanager(connections, maxsize, block, **options)
         self.poolmanager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}

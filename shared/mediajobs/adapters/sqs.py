@@ -24,8 +24,8 @@ class SqsQueues:
     def dispatch(self, job_id: str, do: Do, delay_s: int = 0) -> None:
         self._send(self._dispatch_url, {"job": job_id, "do": str(do)}, max(0, min(LONGEST_S, delay_s)))
 
-    def store(self, job_id: str) -> None:
-        self._send(self._store_url, {"job": job_id}, 0)
+    def store(self, job_id: str, delay_s: int = 0) -> None:
+        self._send(self._store_url, {"job": job_id}, max(0, min(LONGEST_S, delay_s)))
 
     def _send(self, url: str, message: dict[str, str], delay_s: int) -> None:
         body = json.dumps(message, separators=(",", ":"))

@@ -36,7 +36,7 @@ def new_job(  # noqa: PLR0913 one field of the row each
         start_within_s=start_within_s,
         start_deadline=now + start_within_s * 1000,
         payload_digest=payload_digest,
-        due_at=now + first_poll(traits),
+        due_at=now + min(first_poll(traits), start_within_s * 1000),
         out="dispatch",
         history=(history.transition(1, None, State.PENDING, Source.API, now),),
         history_count=1,

@@ -89,18 +89,29 @@ def is_resumable(job: Job, traits: Traits, now: int) -> bool:
 
 def first_due(job: Job, traits: Traits) -> int | None:
     """The true time at which the present state first wants a look; None when nothing is left to do."""
+    # `retry_at` of a step that failed: relay's delayed message goes first, this look stands behind it.
+    again = job.retry_at or 0
     if job.state in TERMINAL:
-        return None if job.published_at is not None else job.since + PUBLISH_MS
+        return None if job.published_at is not None else max(job.since + PUBLISH_MS, again)
     if job.adopt is not None:
         return job.updated_at + ms(traits.poll_floor_s)
     if job.state is State.PENDING:
-        return job.start_deadline if job.wait else job.created_at + first_poll(traits)
+        return _pending_due(job, traits)
     if job.state is State.SUBMITTING:
         return _submitting_due(job, traits)
     if job.state is State.STORING:
-        return job.since + STORE_MS
+        return max(job.since, again) + STORE_MS
     wait = ms(traits.poll_floor_s) if job.cancel_requested else first_poll(traits)
-    return job.since + wait
+    return max(job.since + wait, again)
+
+
+def _pending_due(job: Job, traits: Traits) -> int:
+    if job.wait:
+        return job.start_deadline
+    woken = job.created_at + first_poll(traits)
+    if job.retry_at is not None:
+        woken = max(woken, job.retry_at + MINUTE)
+    return min(woken, job.start_deadline)
 
 
 def _submitting_due(job: Job, traits: Traits) -> int:
@@ -120,7 +131,8 @@ def _submitting_due(job: Job, traits: Traits) -> int:
 
 def next_due(job: Job, traits: Traits, now: int, jitter: float) -> int:
     """The next look after one at `now`: exponential, capped by what the state is worth, never late for a
-    deadline, a lapse or a lease."""
+    deadline, a lapse or a lease.
+    """
     floor, cap = _pace(job, traits, now)
     anchor = first_due(job, traits) or now
     when = doubling(anchor, now, floor=floor, cap=cap, jitter=jitter)

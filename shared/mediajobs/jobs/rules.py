@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from mediajobs.jobs.due import first_due
+from mediajobs.jobs.due import far, first_due, lapses_at
 from mediajobs.jobs.events import Event, Traits
 from mediajobs.jobs.model import Attention, Finding, Job
 from mediajobs.jobs.states import FindingKind, Outcome, Reason, State
@@ -91,11 +91,23 @@ def has_finding(job: Job, kind: FindingKind, provider_job_id: str) -> bool:
 
 
 def sooner(m: Moment, job: Job) -> Job:
-    """The job, looked at earlier where its new condition wants it; never later."""
-    wanted = first_due(replace(job, updated_at=m.now), m.traits)
-    if wanted is None or (job.due_at is not None and job.due_at <= wanted):
+    """The job, looked at earlier where its new condition wants it; never later, and not for a time that is past."""
+    drafted = replace(job, updated_at=m.now)
+    times = (first_due(drafted, m.traits), lapses_at(drafted, m.traits))
+    ahead = [when for when in times if when is not None and when >= m.now]
+    return by(job, min(ahead)) if ahead else job
+
+
+def by(job: Job, when: int) -> Job:
+    """The job, looked at by `when` at the latest."""
+    return job if job.due_at is not None and job.due_at <= when else replace(job, due_at=when)
+
+
+def unless_far(m: Moment, job: Job) -> Job:
+    """The job with `due_at` left alone unless it stands far ahead: moving it costs, and looking early costs nothing."""
+    if job.due_at is not None and job.due_at <= m.now + far(m.traits):
         return job
-    return replace(job, due_at=wanted)
+    return replace(job, due_at=first_due(job, m.traits))
 
 
 def held(job: Job) -> str:

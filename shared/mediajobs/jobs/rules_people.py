@@ -132,8 +132,7 @@ def _has_unread(m: Moment) -> bool:
 
 def _read(m: Moment) -> Job:
     findings = tuple(
-        replace(f, acknowledged=True) if f.provider_job_id == m.event.provider_job_id else f
-        for f in m.job.findings
+        replace(f, acknowledged=True) if f.provider_job_id == m.event.provider_job_id else f for f in m.job.findings
     )
     return replace(m.job, findings=findings)
 

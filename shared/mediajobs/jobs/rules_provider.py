@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from mediajobs.jobs.due import is_idle, overdue_at
+from mediajobs.jobs.due import is_idle, ms, overdue_at
 from mediajobs.jobs.events import Answered, Gone, Status, Tick, Word
 from mediajobs.jobs.model import Job, JobError
 from mediajobs.jobs.rules import (
@@ -47,7 +47,7 @@ def _same_or_idle(m: Moment) -> bool:
 
 
 def _ours(m: Moment) -> bool:
-    return m.job.provider_job_id == m.event.provider_job_id
+    return bool(m.job.provider_job_id == m.event.provider_job_id)
 
 
 def _other(m: Moment) -> bool:
@@ -107,6 +107,13 @@ def _gone_enough(m: Moment) -> bool:
     return _ours(m) and not lost and m.job.misses + 1 >= m.traits.lost_after
 
 
+def _missed(m: Moment) -> Job:
+    """The next look is by the number of misses, not by the job's age: a lost job holds a slot."""
+    misses = m.job.misses + 1
+    again = m.now + ms(m.traits.poll_floor_s) * 2 ** (misses + 1)
+    return replace(m.job, misses=misses, due_at=min(again, m.job.due_at or again))
+
+
 def _lost(m: Moment) -> Job:
     text = f"the provider answered {m.job.misses + 1} times that it does not know {m.event.provider_job_id}"
     return asks(m, Reason.PROVIDER_LOST, text, misses=m.job.misses + 1)
@@ -156,7 +163,7 @@ ROWS: tuple[Rule, ...] = (
     rule("26a", State.RUNNING, Gone, guard=_gone_enough, effect=_lost, remark=remark("gone"),
          says="the provider does not know the id, several times: attention"),
     rule("26b", State.RUNNING, Gone, guard=both(_ours, _not_lost),
-         effect=lambda m: replace(m.job, misses=m.job.misses + 1), says="one 404 is no failure: counted"),
+         effect=_missed, says="one 404 is no failure: counted, asked again soon"),
     rule("26x", frozenset(State), Gone, why=Why.DUPLICATE, says="told before, or not the bound id"),
     rule("27", State.RUNNING, Tick, guard=both(attention_is(Reason.PROVIDER_LOST), lapsed), effect=lapse,
          says="max run is over: the slot lapses, the question stays"),

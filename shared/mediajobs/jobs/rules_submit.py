@@ -168,15 +168,11 @@ def _rejected_unsettled(m: Moment) -> Job:
 
 
 def _ambiguous(m: Moment) -> Job:
-    job = replace(
-        with_outcome(m.job, Outcome.AMBIGUOUS), unsettled=True, retry_at=m.event.retry_at or m.now
-    )
+    job = replace(with_outcome(m.job, Outcome.AMBIGUOUS), unsettled=True, retry_at=m.event.retry_at or m.now)
     overdue = m.now >= m.job.start_deadline
     if not overdue and (key_alive(m.job, m.traits, m.now) or m.traits.lookup):
         return sooner(m, job)
-    return asks(
-        replace_job(m, job), Reason.AMBIGUOUS_SUBMISSION, f"the request may be paid for: {m.event.message}"
-    )
+    return asks(replace_job(m, job), Reason.AMBIGUOUS_SUBMISSION, f"the request may be paid for: {m.event.message}")
 
 
 def _retries_by_key(m: Moment) -> bool:

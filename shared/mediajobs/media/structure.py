@@ -1,4 +1,4 @@
-"""One walk per container: does the file hold what its kind must have, and is it there to its end?
+"""One walk per container: whether the file holds what its kind must have, and is there to its end.
 
 Cheap on purpose: sizes and names, no decoding. It tells a whole file from a cut one and from a mere header. What
 follows a complete file is ignored, since encoders and cameras append things.
@@ -26,8 +26,8 @@ def _film() -> Walk:
 
 
 def _still() -> Walk:
-    """AVIF and HEIC: the items' table; small pictures stand inside it."""
-    return _boxes(lambda seen: b"meta" in seen or b"moov" in seen)
+    """AVIF and HEIC: the table of items, or the index of a sequence, and the pixels it points to."""
+    return _boxes(lambda seen: b"mdat" in seen and (b"meta" in seen or b"moov" in seen))
 
 
 def _boxes(whole: Callable[[set[bytes]], bool]) -> Walk:
@@ -167,7 +167,8 @@ def _ogg() -> Walk:
     while head := (yield Read(27)):
         if len(head) < 27 or not head.startswith(b"OggS"):
             raise InvalidMedia("the Ogg's pages cannot be followed to the end")
-        yield Skip(sum((yield Read(head[26]))) if head[26] else 0)
+        table = yield Read(head[26])
+        yield Skip(sum(table) + head[26] - len(table))
         pages += 1
     if pages < 2:
         raise InvalidMedia("the Ogg has headers and nothing in them")
@@ -199,29 +200,28 @@ _EBML, _SEGMENT, _TRACKS, _CLUSTER = 0x1A45DFA3, 0x18538067, 0x1654AE6B, 0x1F43B
 
 
 def _webm() -> Walk:
-    """The segment's elements, up to a cluster of unknown size, which a live encoder leaves."""
+    """Two headers, then the segment's elements to its end, or to a cluster of unknown size as a live encoder leaves."""
     left: int | None = None
     seen: set[int] = set()
     while element := (yield from _element()):
         name, size, header = element
         if name == _SEGMENT:
             left = size
-            continue
-        if name == _CLUSTER and size is None:
+        elif size is None:
+            if name != _CLUSTER:
+                raise InvalidMedia("the WebM's elements cannot be followed")
+            seen.add(name)
+            left = None
             yield Rest(1)
-            break
-        if size is None:
-            raise InvalidMedia("the WebM's elements cannot be followed")
-        yield Skip(size)
-        seen.add(name if size else 0)
-        if left is not None and name != _EBML:
-            left -= header + size
-            if left <= 0:
+        else:
+            yield Skip(size)
+            seen.add(name if size else 0)
+            left = None if left is None or name == _EBML else left - header - size
+            if left is not None and left <= 0:
                 break
-    else:
-        if left:
-            raise InvalidMedia("the file ends in the middle of a part")
-    if _TRACKS not in seen or not (_CLUSTER in seen or (element and element[0] == _CLUSTER)):
+    if left is not None and left > 0:
+        raise InvalidMedia("the file ends in the middle of a part")
+    if not {_TRACKS, _CLUSTER} <= seen:
         raise InvalidMedia("the WebM has headers and nothing in them")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from mediajobs.errors import InvalidMedia
 
 # A film of hours has some ten thousand boxes; a file made of nothing but headers would cost minutes of work.
-MOST_STEPS = 4_000_000
+MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from mediajobs.jobs.events import (
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.rules import Why, extra_row
 from mediajobs.jobs.states import TERMINAL, Source
-from mediajobs.ports import Lost, SlotTaken, World, Written
+from mediajobs.ports import SlotTaken, World, Written
 
 RACES = 12
 
@@ -40,7 +40,9 @@ def limit_of(world: World, traits: Traits) -> int:
     return configured if traits.limit is None else min(configured, traits.limit)
 
 
-def apply(world: World, job: Job, event: Event, traits: Traits, *, fresh: bool = False) -> Applied:
+def apply(  # noqa: C901 one branch for each way in which a write can end
+    world: World, job: Job, event: Event, traits: Traits, *, fresh: bool = False
+) -> Applied:
     """Bring `event` to the job, whatever else is being written to it meanwhile.
 
     `fresh`: the job comes from a strongly consistent read. A decision to ignore is confirmed on one.
@@ -131,4 +133,3 @@ def record_failure(world: World, job: Job, step: str, error: Exception, traits: 
     world.log.error("step failed", job=job.id, step=step, error=type(error).__name__, detail=str(error)[:200])
     event = StepFailed(step=step, message=f"{type(error).__name__}: {error}"[:200], retry_at=retry_at)
     return apply(world, job, event, traits)
-

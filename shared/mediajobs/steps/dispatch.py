@@ -117,18 +117,14 @@ def _claimed(world: World, job: Job, applied: Applied, token: str, offered: Offe
     return applied.job
 
 
-def _send(  # noqa: PLR0913 what one attempt consists of
-    world: World, job: Job, request: Request, adapter: ProviderAdapter, traits: Traits, offered: Offer
-) -> str:
+def _send(world: World, job: Job, request: Request, adapter: ProviderAdapter, traits: Traits, offered: Offer) -> str:
     assert job.attempt is not None  # noqa: S101 just claimed
     token = job.attempt.token
     try:
         answer = adapter.submit(request, token, job.submission, world.clock.now())
     except ConfigurationError as error:
         # Nothing was sent: our own configuration is the account's fault (DESIGN section 3).
-        answer = Answered(
-            kind=AnswerKind.BLOCKED, token=token, submission=job.submission, message=str(error)[:200]
-        )
+        answer = Answered(kind=AnswerKind.BLOCKED, token=token, submission=job.submission, message=str(error)[:200])
     asked_to_wait = answer.retry_at
     now = world.clock.now()
     if answer.retry_at is None:
@@ -142,11 +138,10 @@ def _send(  # noqa: PLR0913 what one attempt consists of
     return str(answer.kind) if applied.change else "stale"
 
 
-def _record_on_provider(
-    world: World, job: Job, answer: Answered, offered: Offer, asked_to_wait: int | None
-) -> None:
+def _record_on_provider(world: World, job: Job, answer: Answered, offered: Offer, asked_to_wait: int | None) -> None:
     """Pause or heal the provider, after the job's own note. Setting is tried again on a newer state;
-    a reset counts only for the state that was read at the claim."""
+    a reset counts only for the state that was read at the claim.
+    """
     before = offered.provider.pause
     heals = answer.kind in (AnswerKind.ACCEPTED, AnswerKind.REJECTED)
     for _ in range(5):
@@ -211,7 +206,7 @@ def _adoption(job: Job, provider_job_id: str, report: Report) -> Event:
 def _submission_in(job: Job, reference: str | None) -> int | None:
     """The submission that an echoed reference of this very job names."""
     parts = (reference or "").split(".")
-    if len(parts) != 3 or parts[0] != job.id or parts[2] != job.incarnation or not parts[1].isdecimal():  # noqa: PLR2004
+    if len(parts) != 3 or parts[0] != job.id or parts[2] != job.incarnation or not parts[1].isdecimal():
         return None
     return int(parts[1])
 

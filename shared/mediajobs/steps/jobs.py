@@ -13,7 +13,7 @@ from mediajobs.jobs.states import State
 from mediajobs.messages import Caller, Progress
 from mediajobs.pauses import Pause, PauseReason, Provider
 from mediajobs.ports import World
-from mediajobs.steps.apply import Applied, apply
+from mediajobs.steps.apply import Applied, apply, limit_of
 
 FOR_EVER = 2**53
 DAY_MS = 86_400_000
@@ -95,16 +95,18 @@ def resolve(world: World, caller: Caller, job_id: str, command: Resolution) -> J
     return applied.job
 
 
-def provider_state(world: World, caller: Caller, name: str) -> Provider:
-    """A provider's slots held and its pause."""
+def provider_state(world: World, caller: Caller, name: str) -> tuple[Provider, int]:
+    """A provider's slots held and its pause, and the limit in force."""
     _operators_only(caller)
     _known(world, name)
-    return world.store.provider(name)
+    provider = world.store.provider(name)
+    adapter = world.providers.get(name)
+    return provider, provider.limit(limit_of(world, adapter.traits(adapter.models()[0])))
 
 
 def set_provider(
     world: World, caller: Caller, name: str, *, pause: bool | None = None, limit: int | None = None
-) -> Provider:
+) -> tuple[Provider, int]:
     """Pause, resume or limit a provider at once; reconcile wakes those that wait within a minute.
 
     A limit of 0 goes back to the configured one.
@@ -158,9 +160,7 @@ def _decision(command: Resolution) -> Event:
     kind = DecisionKind(command.kind)
     if kind is DecisionKind.ADOPT and not command.provider_job_id:
         raise Unprocessable("adopt names the provider_job_id of the provider's job")
-    return Decision(
-        kind=kind, attention_version=command.attention_version, provider_job_id=command.provider_job_id
-    )
+    return Decision(kind=kind, attention_version=command.attention_version, provider_job_id=command.provider_job_id)
 
 
 def _operators_only(caller: Caller) -> None:

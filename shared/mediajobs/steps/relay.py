@@ -26,7 +26,7 @@ def relay(world: World, job: Job) -> tuple[str, ...]:
             _WORDS[word](world, job)
             done.append(word)
         except Exception as error:  # noqa: BLE001 one word must not stop the others; raised below
-            world.log.error("word failed", job=job.id, word=word, error=type(error).__name__)
+            world.log.error("word failed", job=job.id, word=word, error=error)  # noqa: TRY400 our own log
             failure = failure or error
     if failure is not None:
         raise failure

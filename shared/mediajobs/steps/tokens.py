@@ -28,7 +28,7 @@ def parse_ref(ref: str) -> tuple[str, int, str] | None:
 
 def ref_is_ours(world: World, job: Job, submission: int, token: str) -> bool:
     """The token was made by us for this row and submission; a rotated secret is fetched once."""
-    arguments = (job.id, job.incarnation, submission, token)
-    if token_matches(world.secrets.tokens(), *arguments):
-        return True
-    return token_matches(world.secrets.tokens(refresh=True), *arguments)
+    return any(
+        token_matches(world.secrets.tokens(refresh=refresh), token, job.id, job.incarnation, submission)
+        for refresh in (False, True)
+    )

@@ -38,9 +38,7 @@ def _adapter(world: World, delivery: Delivery) -> ProviderAdapter:
         raise NotFound("no such provider is configured") from None
 
 
-def _take(
-    world: World, delivery: Delivery, adapter: ProviderAdapter, verified: Verified
-) -> tuple[int, str]:
+def _take(world: World, delivery: Delivery, adapter: ProviderAdapter, verified: Verified) -> tuple[int, str]:
     found = _find(world, delivery)
     report = adapter.read(delivery)
     if found is None and delivery.ref is None:
@@ -107,7 +105,7 @@ def _word(report: Report, submission: int | None, verified: Verified) -> Word:
     )
 
 
-def _settle(  # noqa: PLR0913 one delivery's parts
+def _settle(
     world: World, delivery: Delivery, verified: Verified, job: Job, word: Word, traits: Traits
 ) -> tuple[int, str]:
     """A terminal event: once per event id, and harmless again whatever the record says."""
@@ -125,9 +123,7 @@ def _settle(  # noqa: PLR0913 one delivery's parts
     return 200, verdict if ran else "replay"
 
 
-def _progress(
-    world: World, job: Job, report: Report, word: Word, traits: Traits
-) -> tuple[int, str]:
+def _progress(world: World, job: Job, report: Report, word: Word, traits: Traits) -> tuple[int, str]:
     """Progress never touches the state machine; but a first sign of life binds a job that is being submitted."""
     if report.status is Status.UNKNOWN:
         world.metrics.count("UnknownWord", provider=job.provider)

@@ -65,16 +65,19 @@ def _paths(_: str, provider: Provider) -> Found:
     if provider.cancel:
         places.append(("cancel", provider.cancel.path, "id", True))
     for table, path, known, needed in places:
-        names = _PLACEHOLDER.findall(path)
-        for name in names:
-            if name != known:
-                yield (table,), "path", f"{{{name}}} is no placeholder here; there is {{{known}}}"
-        if "{" in _PLACEHOLDER.sub("", path) or "}" in _PLACEHOLDER.sub("", path):
-            yield (table,), "path", f"has a brace too many; a placeholder is written {{{known}}}"
-        if needed and known not in names:
-            yield (table,), "path", f"must contain {{{known}}}"
-        if "#" in path:
-            yield (table,), "path", "must not contain #"
+        for text in _path(path, known, needed=needed):
+            yield (table,), "path", text
+
+
+def _path(path: str, known: str, *, needed: bool) -> Iterator[str]:
+    names = _PLACEHOLDER.findall(path)
+    yield from (f"{{{name}}} is no placeholder here; there is {{{known}}}" for name in names if name != known)
+    if not set(_PLACEHOLDER.sub("", path)).isdisjoint("{}"):
+        yield f"has a brace too many; a placeholder is written {{{known}}}"
+    if needed and known not in names:
+        yield f"must contain {{{known}}}"
+    if "#" in path:
+        yield "must not contain #"
 
 
 def _submit(_: str, provider: Provider) -> Found:

@@ -141,9 +141,10 @@ def moment(value: object) -> int | None:
 def _iso(text: str) -> int | None:
     try:
         when = datetime.fromisoformat(text)
-        return int(when.replace(tzinfo=when.tzinfo or UTC).timestamp() * 1000)
+        seconds = when.replace(tzinfo=when.tzinfo or UTC).timestamp()
     except (ValueError, OverflowError):
         return None
+    return int(seconds * 1000) if seconds >= 1e9 else None  # year 1 and 1970 stand for "never said"
 
 
 def wait_s(headers: Mapping[str, str], now: int | None) -> float | None:

@@ -1,0 +1,52 @@
+"""What the demo can be told, by environment (as `make demo JOBS=40` does) or by option."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Options:
+    """The demo's settings."""
+
+    jobs: int
+    seed: int
+    faults: str
+    max_in_flight: int
+    idempotent: bool
+    wait_s: int
+    people: bool
+    name: str
+
+    @property
+    def provider(self) -> str:
+        """The account the jobs go to: one that honours keys, or one that does not."""
+        return "sim" if self.idempotent else "sim-nokey"
+
+
+def parse(arguments: list[str] | None = None) -> Options:
+    """The options, each from its variable unless given."""
+    env = os.environ
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=int(env.get("JOBS") or 40), help="JOBS: how many (40)")
+    parser.add_argument("--seed", type=int, default=int(env.get("SEED") or 1), help="SEED: of the faults (1)")
+    parser.add_argument("--faults", choices=("none", "default", "heavy"), default=env.get("FAULTS") or "default")
+    parser.add_argument("--max-in-flight", type=int, default=int(env.get("MAX_IN_FLIGHT") or 4))
+    parser.add_argument("--idempotent", type=int, choices=(0, 1), default=int(env.get("IDEMPOTENT") or 1))
+    parser.add_argument("--wait", type=int, default=1500, help="seconds after which what is not done counts as stuck")
+    parser.add_argument("--name", default="demo", help="of the stack; it is taken down at the end")
+    given = parser.parse_args(arguments)
+    if given.jobs < 1 or given.max_in_flight < 1:
+        parser.error("JOBS and MAX_IN_FLIGHT are whole numbers of 1 or more")
+    return Options(
+        jobs=given.jobs,
+        seed=given.seed,
+        faults=given.faults,
+        max_in_flight=given.max_in_flight,
+        idempotent=bool(given.idempotent),
+        wait_s=given.wait,
+        people=given.faults != "none",
+        name=given.name,
+    )

@@ -1,0 +1,1 @@
+"""The outside world behind the ports: the only place where SDKs appear."""

@@ -1,0 +1,164 @@
+"""S3: results written in parts as they arrive, and short links to read them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import urllib.parse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from mediajobs.adapters import aws
+from mediajobs.errors import ConfigurationError, MediaJobsError, Retryable
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import CompletedPartTypeDef
+
+PART_BYTES = 8 * 1024 * 1024
+_READ_S = 30
+
+
+def client_config() -> Config:
+    """How the client is made: `aws.client("s3", config=s3.client_config())`.
+
+    boto3 by default signs links the old way, which newer regions refuse, and sends them to the global endpoint, which
+    answers with a redirect until a new bucket is known everywhere.
+    """
+    own = Config(
+        signature_version="s3v4",
+        s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
+    )
+    return aws.config(read_s=_READ_S).merge(own)
+
+
+class S3Upload:
+    """Implements `ports.Upload` with one buffer of one part: boto3's own uploader keeps fifteen."""
+
+    def __init__(self, client: S3Client, bucket: str, key: str, content_type: str) -> None:
+        self._client = client
+        self._bucket = bucket
+        self._key = key
+        self._content_type = content_type
+        self._buffer = bytearray()
+        self._upload_id: str | None = None
+        self._parts: list[CompletedPartTypeDef] = []
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            room = PART_BYTES - len(self._buffer)
+            self._buffer += view[:room]
+            view = view[room:]
+            if len(self._buffer) == PART_BYTES:
+                self._send_part()
+
+    def finish(self) -> None:
+        if self._upload_id is None:
+            self._put()
+            return
+        if self._buffer:
+            self._send_part()
+        with _translated("s3.complete_multipart_upload"):
+            self._client.complete_multipart_upload(
+                Bucket=self._bucket,
+                Key=self._key,
+                UploadId=self._upload_id,
+                MultipartUpload={"Parts": self._parts},
+            )
+
+    def abort(self) -> None:
+        self._buffer.clear()
+        if self._upload_id is not None:
+            # It hides no fault that led here; the bucket's lifecycle rule removes what stays.
+            with suppress(MediaJobsError), _translated("s3.abort_multipart_upload"):
+                self._client.abort_multipart_upload(Bucket=self._bucket, Key=self._key, UploadId=self._upload_id)
+
+    def _put(self) -> None:
+        with _translated("s3.put_object"):
+            self._client.put_object(
+                Bucket=self._bucket,
+                Key=self._key,
+                Body=bytes(self._buffer),
+                ContentType=self._content_type,
+                ChecksumSHA256=_checksum(self._buffer),
+            )
+        self._buffer.clear()
+
+    def _send_part(self) -> None:
+        with _translated("s3.upload_part"):
+            if self._upload_id is None:
+                self._upload_id = self._client.create_multipart_upload(
+                    Bucket=self._bucket, Key=self._key, ContentType=self._content_type, ChecksumAlgorithm="SHA256"
+                )["UploadId"]
+            number, checksum = len(self._parts) + 1, _checksum(self._buffer)
+            sent = self._client.upload_part(
+                Bucket=self._bucket,
+                Key=self._key,
+                UploadId=self._upload_id,
+                PartNumber=number,
+                Body=bytes(self._buffer),
+                ChecksumSHA256=checksum,
+            )
+        self._parts.append({"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": checksum})
+        self._buffer.clear()
+
+
+class S3Objects:
+    """Implements `ports.Objects` over one bucket. The client is made with `client_config()`."""
+
+    def __init__(self, client: S3Client, bucket: str) -> None:
+        self._client = client
+        self._bucket = bucket
+
+    def upload(self, key: str, content_type: str) -> S3Upload:
+        return S3Upload(self._client, self._bucket, key, content_type)
+
+    def link(self, key: str, *, seconds: int, content_type: str, name: str) -> str:
+        with _translated("s3.generate_presigned_url"):
+            url = self._client.generate_presigned_url(
+                "get_object",
+                Params={
+                    "Bucket": self._bucket,
+                    "Key": key,
+                    "ResponseContentType": content_type,
+                    "ResponseContentDisposition": _download(name),
+                },
+                ExpiresIn=seconds,
+            )
+        if "X-Amz-Signature=" not in url:
+            raise ConfigurationError("The S3 client must sign links with s3v4: make it with s3.client_config().")
+        return url
+
+    def delete(self, keys: Sequence[str]) -> None:
+        for start in range(0, len(keys), 1000):
+            some = keys[start : start + 1000]
+            with _translated("s3.delete_objects"):
+                answer = self._client.delete_objects(
+                    Bucket=self._bucket, Delete={"Objects": [{"Key": key} for key in some], "Quiet": True}
+                )
+            if answer.get("Errors"):
+                raise Retryable(f"S3 kept {len(answer['Errors'])} of {len(some)} objects to delete")
+
+
+def _checksum(data: bytearray) -> str:
+    return base64.b64encode(hashlib.sha256(data).digest()).decode()
+
+
+def _download(name: str) -> str:
+    """The header that makes a browser save the file under this name, whatever characters it has."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "._- ") else "_" for c in name)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{urllib.parse.quote(name, safe='')}"
+
+
+@contextmanager
+def _translated(what: str) -> Iterator[None]:
+    """Nothing above this module sees an error of the SDK."""
+    try:
+        yield
+    except (ClientError, BotoCoreError) as error:
+        raise aws.translated(error, what) from error

@@ -1,0 +1,1 @@
+"""The job table in DynamoDB: items, expressions, reads and guarded writes."""

@@ -1,0 +1,159 @@
+"""The shape of every answer, for the API's description and its tests. The functions do not import this."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mediajobs.jobs.states import ErrorCode, FindingKind, Reason
+
+Time = Annotated[
+    str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$", json_schema_extra={"format": "date-time"})
+]
+RequestId = Annotated[str, Field(pattern=r"^[a-z2-7]{26}$")]
+Status = Literal["pending", "running", "succeeded", "failed", "canceled"]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Accepted(_Shape):
+    """The job is recorded. A replay carries its present status and the header Idempotency-Replayed."""
+
+    request_id: RequestId
+    status: Status
+
+
+class Attention(_Shape):
+    """An open question that stops automatic submission, never polling."""
+
+    reason: Reason
+    since: Time
+    version: int = Field(description="What a decision names as attention_version.")
+    evidence: str
+    decisions: list[Literal["adopt", "resubmit", "fail", "wait", "retry"]] = Field(
+        description="What an operator may decide; empty for others."
+    )
+
+
+class Finding(_Shape):
+    """Something a person should know; it blocks nothing and ends by acknowledge."""
+
+    kind: FindingKind
+    provider_job_id: str
+    since: Time
+    acknowledged: bool
+
+
+class Output(_Shape):
+    """A stored and checked result."""
+
+    content_type: str
+    size: int
+    sha256: str
+    url: str | None = Field(default=None, description="Serves until url_expires_at; only where one job is read.")
+    url_expires_at: Time | None = None
+
+
+class Failure(_Shape):
+    """Why the job failed, in words that a caller can act on."""
+
+    code: ErrorCode
+    message: str
+
+
+class Entry(_Shape):
+    """A change of state (from, to) or a note."""
+
+    version: int | None = None
+    from_: str | None = Field(default=None, alias="from")
+    to: str | None = None
+    note: str | None = None
+    source: str | None = None
+    at: Time | None = None
+    attempt: int | None = None
+    provider_job_id: str | None = None
+    event_id: str | None = None
+    body_sha256: str | None = None
+
+
+class Job(_Shape):
+    """A job as its tenant sees it; `tenant` is shown to operators only."""
+
+    request_id: RequestId
+    tenant: str | None = None
+    status: Status
+    stage: Literal["queued", "submitting", "generating", "storing"] | None = Field(
+        description="null once it has ended."
+    )
+    provider_stage: str | None = Field(description="The provider's own word.")
+    provider: str
+    model: str
+    progress: int = Field(ge=0, le=100, description="Never goes back; 100 only when succeeded.")
+    attention: Attention | None
+    findings: list[Finding]
+    cancel_requested: bool
+    outputs: list[Output]
+    error: Failure | None
+    metadata: dict[str, str] | None = Field(
+        default=None, description="The caller's own; left out of lists and of answers to cancel and resolve."
+    )
+    created_at: Time
+    updated_at: Time
+    history: list[Entry] = Field(description="The first entry and the last twenty.")
+
+
+class JobList(_Shape):
+    """One page; ask for the next with its cursor."""
+
+    jobs: list[Job]
+    cursor: str | None = Field(description="null on the last page.")
+
+
+class Pause(_Shape):
+    """Why nothing is submitted to a provider for now."""
+
+    reason: Literal["retry_after", "blocked", "ambiguous", "operator"]
+    until: Time | None = Field(description="The next look; null: until an operator ends it.")
+    note: str
+
+
+class Provider(_Shape):
+    """A provider's slots and pause."""
+
+    provider: str
+    in_flight: int
+    limit: int
+    pause: Pause | None
+
+
+class Received(_Shape):
+    """The event was taken."""
+
+    verdict: str
+
+
+class FieldError(_Shape):
+    """What is wrong with one field of the request."""
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """RFC 9457. `type` is stable; `detail` says what to do next."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(pattern="^urn:mediajobs:problem:[a-z-]+$")
+    title: str
+    status: int
+    detail: str
+    instance: str | None = Field(
+        default=None, description="The request's id, by which an operator finds it in the log."
+    )
+    errors: list[FieldError] | None = Field(default=None, description="With 422: each wrong field.")
+    job: Job | None = Field(default=None, description="With 409: the job as it is now.")
+    retry_after_s: float | None = None

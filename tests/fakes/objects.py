@@ -1,0 +1,69 @@
+"""S3 in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from mediajobs.errors import Retryable
+from mediajobs.ports import Upload
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """One object as a reader finds it."""
+
+    body: bytes
+    content_type: str
+
+
+class MemoryUpload:
+    """Implements `ports.Upload`."""
+
+    def __init__(self, objects: MemoryObjects, key: str, content_type: str) -> None:
+        self._objects = objects
+        self._key = key
+        self._content_type = content_type
+        self._body = bytearray()
+
+    def write(self, data: bytes) -> None:
+        self._objects.may_fail("write")
+        self._body += data
+
+    def finish(self) -> None:
+        self._objects.may_fail("finish")
+        self._objects.open.remove(self._key)
+        self._objects.stored[self._key] = StoredObject(bytes(self._body), self._content_type)
+
+    def abort(self) -> None:
+        self._body.clear()
+        self._objects.open.remove(self._key)
+        self._objects.aborted.append(self._key)
+
+
+@dataclass
+class MemoryObjects:
+    """Implements `ports.Objects`. `fail` names the calls ("upload", "write", "finish") that go wrong, once each."""
+
+    stored: dict[str, StoredObject] = field(default_factory=dict)
+    open: list[str] = field(default_factory=list)  # uploads neither finished nor aborted
+    aborted: list[str] = field(default_factory=list)
+    fail: list[str] = field(default_factory=list)
+
+    def upload(self, key: str, content_type: str) -> Upload:
+        self.may_fail("upload")
+        self.open.append(key)
+        return MemoryUpload(self, key, content_type)
+
+    def link(self, key: str, *, seconds: int, content_type: str, name: str) -> str:
+        return f"https://objects.test/{quote(key)}?expires={seconds}&type={quote(content_type)}&name={quote(name)}"
+
+    def delete(self, keys: Sequence[str]) -> None:
+        for key in keys:
+            self.stored.pop(key, None)
+
+    def may_fail(self, call: str) -> None:
+        if call in self.fail:
+            self.fail.remove(call)
+            raise Retryable(f"s3.{call}: 500")
