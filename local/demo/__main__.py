@@ -13,6 +13,7 @@ from local.demo.aws_requests import count_requests
 from local.demo.client import Api
 from local.demo.options import Options, parse
 from local.demo.people import People
+from local.demo.publications import unpublished
 from local.demo.tick import Tick
 from local.demo.watch import Watch
 from local.stack.places import ROOT, StackError
@@ -64,8 +65,6 @@ def run(stack: Stack, options: Options, path: Path = REPORT) -> int:
 
 def _let_publications_arrive(watch: Watch, stack: Stack) -> None:
     """The last jobs have just ended; their publication follows within seconds, or within a reconcile interval."""
-    from local.demo.publications import unpublished  # noqa: PLC0415 beside its one use
-
     end = time.monotonic() + 150
     while unpublished(stack.client("dynamodb"), stack.info["table"], watch.jobs) and time.monotonic() < end:
         time.sleep(1)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import requests
 
 from local.demo.watch import TERMINAL, ended, settled
 from local.provider.ledger import peak_in_flight
+from mediajobs.adapters.table import items
 
 Job = dict[str, Any]
 
@@ -161,17 +162,13 @@ def _drain(sqs: Any, url: str) -> list[dict[str, Any]]:
 
 def _table(dynamodb: Any, table: str) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Every head (through the product's own reading) and every slot row."""
-    from dataclasses import asdict  # noqa: PLC0415 beside its one use
-
-    from mediajobs.adapters.table.items import from_stream  # noqa: PLC0415 the layer's own reading of a row
-
     heads: dict[str, dict[str, Any]] = {}
     slots: dict[str, str] = {}
     for page in dynamodb.get_paginator("scan").paginate(TableName=table):
         for item in page["Items"]:
             kind, row = item["pk"]["S"][:2], item["sk"]["S"]
             if kind == "J#" and row == "H":
-                job = from_stream(item)
+                job = items.read(item).job
                 heads[job.id] = asdict(job) | {"state": str(job.state)}
             elif kind == "S#" and row != "pause":
                 slots[f"{item['pk']['S']}/{row}"] = item["job"]["S"]

@@ -20,5 +20,5 @@ def doubling(anchor: int, now: int, *, floor: int, cap: int, jitter: float = 0.0
 
 def step(attempt: int, *, floor: int, cap: int, jitter: float = 0.0) -> int:
     """The wait in ms before try number `attempt` + 1: floor x 2^(attempt - 1), at most cap, plus jitter."""
-    wait = min(floor * 2 ** max(0, min(attempt - 1, 30)), cap)
+    wait = min(floor << max(0, min(attempt - 1, 30)), cap)
     return wait + int(wait * JITTER * jitter)

@@ -82,7 +82,8 @@ def _step(steps: tuple[int, ...], step: int) -> int:
 
 def _paused(pause: Pause, reason: PauseReason, now: int, step: int, note: str) -> Pause:
     steps = BLOCKED_STEPS_S if reason is PauseReason.BLOCKED else AMBIGUOUS_STEPS_S
-    return replace(pause, reason=reason, until=now + _step(steps, step), step=step, note=note)
+    # Only ever longer: what a provider asked for, or an earlier pause, is not cut short.
+    return replace(pause, reason=reason, until=max(pause.until, now + _step(steps, step)), step=step, note=note)
 
 
 def after_answer(pause: Pause, kind: AnswerKind, now: int, *, probe: bool, retry_at: int | None, note: str) -> Pause:
@@ -103,9 +104,9 @@ def after_answer(pause: Pause, kind: AnswerKind, now: int, *, probe: bool, retry
 
 
 def _after_blocked(pause: Pause, now: int, *, probe: bool, note: str) -> Pause:
-    if pause.reason is not PauseReason.BLOCKED:
-        return _paused(pause, PauseReason.BLOCKED, now, 0, note)
-    return _paused(pause, PauseReason.BLOCKED, now, pause.step + 1, note) if probe else pause
+    if probe and pause.reason in PROBED:
+        return _paused(pause, PauseReason.BLOCKED, now, pause.step + 1, note)
+    return pause if pause.reason is PauseReason.BLOCKED else _paused(pause, PauseReason.BLOCKED, now, 0, note)
 
 
 def _after_ambiguous(pause: Pause, now: int, *, probe: bool, note: str) -> Pause:
@@ -119,10 +120,11 @@ def _after_ambiguous(pause: Pause, now: int, *, probe: bool, note: str) -> Pause
 
 def _retry_after(pause: Pause, now: int, retry_at: int, *, probe: bool, note: str) -> Pause:
     until = min(retry_at, now + LONGEST_MS)
-    if pause.reason in PROBED:
+    if pause.reason is not None and pause.reason in PROBED:
         # 429 to a probe says nothing of the account: again at the same step.
-        return replace(pause, until=max(until, pause.until)) if probe else pause
-    if pause.reason is PauseReason.RETRY_AFTER and until <= pause.until:
+        again = _paused(pause, pause.reason, now, pause.step, note)
+        return replace(again, until=max(until, again.until)) if probe else pause
+    if until <= max(now, pause.until):
         return pause
     return replace(pause, reason=PauseReason.RETRY_AFTER, until=until, note=note)
 

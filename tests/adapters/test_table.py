@@ -298,7 +298,8 @@ def test_a_table_that_does_not_exist_is_a_configuration_error(table: Table) -> N
 
 
 def _error(code: str, status: int = 400) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": "m"}, "ResponseMetadata": {"HTTPStatusCode": status}}, "Op")
+    answer: Any = {"Error": {"Code": code, "Message": "m"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(answer, "Op")
 
 
 @pytest.mark.parametrize(

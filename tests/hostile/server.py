@@ -6,7 +6,7 @@ Each path has a behaviour: a function that is given the connection after the req
 from __future__ import annotations
 
 import contextlib
-import datetime
+import datetime as dt
 import ipaddress
 import socket
 import ssl
@@ -135,17 +135,19 @@ class HostileServer:
             thread.start()
 
     def _talk(self, connection: socket.socket, number: int) -> None:
-        with contextlib.ExitStack() as stack:
-            stack.callback(lambda: connection.close())
-            stack.enter_context(contextlib.suppress(OSError))
-            connection.settimeout(10)
+        connection.settimeout(10)
+        with contextlib.suppress(OSError), connection:
             if self.greet is not None:
                 self.greet(Peer(connection, self.stopping))
-                return
-            if self.tls is not None:
-                connection = self.tls.wrap_socket(connection, server_side=True)
-            while self._answer(connection, number):
-                pass
+            elif self.tls is None:
+                self._converse(connection, number)
+            else:
+                with self.tls.wrap_socket(connection, server_side=True) as secure:
+                    self._converse(secure, number)
+
+    def _converse(self, connection: socket.socket, number: int) -> None:
+        while self._answer(connection, number):
+            pass
 
     def _answer(self, connection: socket.socket, number: int) -> bool:
         head = b""
@@ -170,8 +172,8 @@ def certificate(folder: Path, *names: str) -> tuple[ssl.SSLContext, str]:
     """A server's TLS context for these names, and the file that a client must trust for it."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
-    now = datetime.datetime.now(datetime.UTC)
-    day = datetime.timedelta(days=1)
+    now = dt.datetime.now(dt.UTC)
+    day = dt.timedelta(days=1)
     built = (
         x509.CertificateBuilder()
         .subject_name(subject)

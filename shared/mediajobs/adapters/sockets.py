@@ -175,3 +175,9 @@ class Transport(HTTPAdapter):
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **options: Any) -> None:  # noqa: FBT001, FBT002 the parent's signature
         super().init_poolmanager(connections, maxsize, block, **options)
         self.poolmanager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
+
+    def close(self) -> None:
+        """Closes the kept connections now; urllib3 alone leaves that to the garbage collector."""
+        for key in self.poolmanager.pools.keys():  # noqa: SIM118 not a dict: it cannot be iterated over
+            self.poolmanager.pools[key].close()
+        super().close()

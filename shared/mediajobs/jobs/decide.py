@@ -8,27 +8,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mediajobs.jobs import history, rules_end, rules_people, rules_provider, rules_submit
-from mediajobs.jobs.due import far, first_due, is_idle
+from mediajobs.jobs import history, rules_end, rules_people, rules_provider, rules_submit, rules_time
+from mediajobs.jobs.due import is_idle
 from mediajobs.jobs.events import (
+    Absent,
     Acknowledge,
     Cancel,
+    Clash,
     Decision,
     Event,
+    Gone,
     Invalid,
+    Moved,
     NoUrl,
     Published,
     StepFailed,
     Stored,
+    Tick,
     Traits,
     Word,
 )
 from mediajobs.jobs.model import Job
-from mediajobs.jobs.rules import Moment, Rule, Why
+from mediajobs.jobs.rules import Moment, Rule, Why, unless_far
 from mediajobs.jobs.states import RANK, TERMINAL, Source, State
 
 TABLE: tuple[Rule, ...] = (
     *rules_submit.ROWS,
+    *rules_time.ROWS,
     *rules_provider.ROWS,
     *rules_people.ROWS,
     *rules_end.ROWS,
@@ -82,7 +88,10 @@ def rows(state: State, event: type[Event]) -> tuple[Rule, ...]:
 def _change(m: Moment, row: Rule) -> Change:
     before = m.job
     assert row.effect is not None  # noqa: S101 decide has looked
-    after = replace(row.effect(m), version=before.version + 1, updated_at=m.now)
+    after = replace(row.effect(m), version=before.version + 1)
+    if not isinstance(m.event, Moved):
+        # A look that only sets the next one is no news; else each look would put off what counts from the last news.
+        after = replace(after, updated_at=m.now)
     if row.to is not None:
         after = _enter(m, after, row.to)
     elif row.remark is not None:
@@ -90,6 +99,8 @@ def _change(m: Moment, row: Rule) -> Change:
         after = _remember(after, entry)
     if after.wait is not None and _leaves_wait(m, after):
         after = replace(after, wait=None)
+    if after.attention is None and after.adopt is not None:
+        after = replace(after, adopt=None)  # the question was answered otherwise
     after = replace(after, out=_out(before, after, row))
     return Change(before=before, after=after, rule=row.row)
 
@@ -97,9 +108,9 @@ def _change(m: Moment, row: Rule) -> Change:
 def _enter(m: Moment, after: Job, to: State) -> Job:
     """What every transition does: rank up, counters back, question answered, due kept unless far ahead."""
     assert RANK[to] > RANK[m.job.state]  # noqa: S101 the table is checked by a test, this by every write
-    after = replace(after, state=to, since=m.now, attention=None, failures=0, misses=0, adopt=None)
+    after = replace(after, state=to, since=m.now, attention=None, failures=0, misses=0, adopt=None, retry_at=None)
     if to in TERMINAL:
-        after = replace(after, final_version=after.version, retry_at=None)
+        after = replace(after, final_version=after.version)
     event = m.event
     new_id = after.provider_job_id if after.provider_job_id != m.job.provider_job_id else None
     entry = history.transition(
@@ -113,10 +124,7 @@ def _enter(m: Moment, after: Job, to: State) -> Job:
         event_id=event.event_id if isinstance(event, Word) else "",
         body_digest=event.body_digest if isinstance(event, Word) else "",
     )
-    after = _remember(after, entry)
-    if after.due_at is None or after.due_at > m.now + far(m.traits):
-        after = replace(after, due_at=first_due(after, m.traits))
-    return after
+    return unless_far(m, _remember(after, entry))
 
 
 def _remember(job: Job, entry: str) -> Job:
@@ -162,6 +170,11 @@ _SOURCES: dict[type[Event], Source] = {
     NoUrl: Source.STORE,
     StepFailed: Source.SYSTEM,
     Published: Source.SYSTEM,
+    Tick: Source.POLL,
+    Absent: Source.POLL,
+    Gone: Source.POLL,
+    Clash: Source.POLL,
+    Moved: Source.POLL,
 }
 
 
@@ -169,6 +182,4 @@ def source_of(m: Moment) -> Source:
     """Who brought the news."""
     if isinstance(m.event, Word):
         return m.event.source
-    if m.event.__class__.__name__ in ("Tick", "Absent", "Gone", "Moved", "Clash"):
-        return Source.POLL
     return _SOURCES.get(type(m.event), Source.DISPATCH)

@@ -35,6 +35,7 @@ class Claim:
     slot: str | None
     paused: bool = False
     probe: bool = False
+    submission: int | None = None  # the one that the request was built for; None: not checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mediajobs.jobs.due import is_idle
+from mediajobs.jobs.due import MINUTE, OVERDUE_FACTOR, is_idle, ms
 from mediajobs.jobs.events import (
     Acknowledge,
     Adopted,
@@ -14,7 +14,7 @@ from mediajobs.jobs.events import (
     DecisionKind,
 )
 from mediajobs.jobs.model import Job, JobError
-from mediajobs.jobs.rules import Guard, Moment, Rule, Why, attention_is, finds, held, remark, rule, sooner
+from mediajobs.jobs.rules import Guard, Moment, Rule, Why, attention_is, by, finds, remark, rule, sooner
 from mediajobs.jobs.rules_submit import bound, idle
 from mediajobs.jobs.states import TERMINAL, ErrorCode, FindingKind, Outcome, Reason, State
 
@@ -55,6 +55,11 @@ def _asked(m: Moment) -> bool:
 
 def _requested(m: Moment) -> Job:
     return sooner(m, replace(m.job, cancel_requested=True))
+
+
+def _requested_of_provider(m: Moment) -> Job:
+    # Relay's message asks at once; this look stands behind it.
+    return by(replace(m.job, cancel_requested=True), m.now + ms(m.traits.poll_floor_s))
 
 
 def _lease_over(m: Moment) -> bool:
@@ -98,7 +103,16 @@ def _failed(m: Moment) -> Job:
 
 
 def _retried(m: Moment) -> Job:
-    return sooner(m, replace(m.job, attention=None, failures=0))
+    # Relay's message goes at once, this look stands behind it; a running job has no message, it is polled.
+    when = m.now if m.job.state is State.RUNNING else m.now + MINUTE
+    return by(replace(m.job, attention=None, failures=0, retry_at=None), when)
+
+
+def _patient(m: Moment) -> Job:
+    """Doubled, or more where the doubled limit is past too: else the question would be back at the next look."""
+    limit = max(1, ms(OVERDUE_FACTOR * m.traits.expected_s))
+    enough = (m.now - m.job.since) // limit + 1
+    return replace(m.job, attention=None, patience=max(m.job.patience * 2, enough))
 
 
 def _adopted_now(m: Moment) -> bool:
@@ -130,6 +144,10 @@ def _has_unread(m: Moment) -> bool:
     return any(f.provider_job_id == m.event.provider_job_id and not f.acknowledged for f in m.job.findings)
 
 
+def _was_read(m: Moment) -> bool:
+    return any(f.provider_job_id == m.event.provider_job_id for f in m.job.findings)
+
+
 def _read(m: Moment) -> Job:
     findings = tuple(
         replace(f, acknowledged=True) if f.provider_job_id == m.event.provider_job_id else f for f in m.job.findings
@@ -149,7 +167,7 @@ ROWS: tuple[Rule, ...] = (
          says="this provider cannot cancel a job it may have accepted; it will end by itself"),
     rule("19", State.SUBMITTING, Cancel, effect=_requested, remark=remark("cancel_requested"),
          words=("cancel",), says="the provider is asked as soon as it can be, and its word decides"),
-    rule("28", State.RUNNING, Cancel, effect=_requested, remark=remark("cancel_requested"),
+    rule("28", State.RUNNING, Cancel, effect=_requested_of_provider, remark=remark("cancel_requested"),
          words=("cancel",), says="the provider is asked until it says something final"),
     rule("33c", State.STORING, Cancel, why=Why.REFUSED, says="the result is paid for and being stored"),
     rule("33d", TERMINAL, Cancel, why=Why.REFUSED, says="the job has ended"),
@@ -163,7 +181,7 @@ ROWS: tuple[Rule, ...] = (
     rule("22x", State.SUBMITTING, Decision, guard=_decides(DecisionKind.RESUBMIT, _ambiguous),
          why=Why.REFUSED, says="the attempt's lease still runs: its request may be on the wire; try again in a minute"),
     rule("23", State.SUBMITTING, Decision, guard=_when(_decides(DecisionKind.FAIL), _not(idle)),
-         to=State.FAILED, effect=_failed, remark=remark("fail"), says="failed by a person"),
+         to=State.FAILED, effect=_failed, says="failed by a person"),
     rule("40i", State.SUBMITTING, Decision, guard=_when(_decides(DecisionKind.FAIL, Reason.DEAD_LETTER), idle),
          to=State.FAILED, effect=_failed, says="failed by a person, never accepted"),
     rule("39s", State.SUBMITTING, Decision, guard=_decides(DecisionKind.RETRY, Reason.DEAD_LETTER),
@@ -173,8 +191,7 @@ ROWS: tuple[Rule, ...] = (
     rule("39p", State.PENDING, Decision, guard=_decides(DecisionKind.RETRY, Reason.DEAD_LETTER),
          effect=_retried, remark=remark("retry"), words=("dispatch",), says="tried again"),
     rule("36", State.RUNNING, Decision, guard=_decides(DecisionKind.WAIT, Reason.OVERDUE),
-         effect=lambda m: replace(m.job, attention=None, patience=m.job.patience * 2),
-         remark=remark("wait"), says="patience doubled"),
+         effect=_patient, remark=remark("wait"), says="patience doubled"),
     rule("37r", State.RUNNING, Decision,
          guard=_when(_decides(DecisionKind.ADOPT, Reason.PROVIDER_LOST), _named), effect=_to_adopt,
          remark=remark("adopt"), words=("dispatch",),
@@ -202,6 +219,7 @@ ROWS: tuple[Rule, ...] = (
     rule("21y", _any, AdoptRefused, why=Why.STALE, says="the question was answered otherwise meanwhile"),
     rule("42", _any, Acknowledge, guard=_has_unread, effect=_read, remark=remark("acknowledge"),
          says="a person has read the finding"),
+    rule("42d", _any, Acknowledge, guard=_was_read, why=Why.DUPLICATE, says="read before"),
     rule("42x", _any, Acknowledge, why=Why.REFUSED, says="no such finding is open"),
 )  # fmt: skip
 
@@ -221,6 +239,3 @@ def decisions(job: Job) -> tuple[str, ...]:
         Reason.RESULT_UNAVAILABLE: (DecisionKind.RETRY, DecisionKind.FAIL),
         Reason.DEAD_LETTER: (DecisionKind.RETRY, DecisionKind.FAIL),
     }[job.attention.reason]
-
-
-__all__ = ["ROWS", "decisions", "held"]

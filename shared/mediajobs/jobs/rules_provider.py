@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from mediajobs.jobs.due import is_idle, ms, overdue_at
-from mediajobs.jobs.events import Answered, Gone, Status, Tick, Word
+from mediajobs.jobs.events import Answered, AnswerKind, Gone, Status, Tick, Word
 from mediajobs.jobs.model import Job, JobError
 from mediajobs.jobs.rules import (
     Guard,
@@ -21,7 +21,8 @@ from mediajobs.jobs.rules import (
     remark,
     rule,
 )
-from mediajobs.jobs.rules_submit import bound, extra_is_new, lapse, lapsed
+from mediajobs.jobs.rules_submit import bound, extra_is_new
+from mediajobs.jobs.rules_time import lapse, lapsed
 from mediajobs.jobs.states import TERMINAL, ErrorCode, FindingKind, Reason, State
 
 _past = frozenset({State.STORING}) | TERMINAL
@@ -58,6 +59,10 @@ def _runs(m: Moment) -> Job:
     return replace(bound(m), provider_word=_raw(m))
 
 
+def _new_word(m: Moment) -> bool:
+    return bool(m.event.status is Status.UNKNOWN and _raw(m) != m.job.provider_word)
+
+
 def _raw(m: Moment) -> str | None:
     word: str = m.event.raw
     return word[:60] or m.job.provider_word
@@ -82,6 +87,14 @@ def _ended(code: ErrorCode | None) -> Callable[[Moment], Job]:
     return effect
 
 
+def _heard(m: Moment) -> Job:
+    return replace(m.job, provider_word=_raw(m))
+
+
+def _was_missed(m: Moment) -> bool:
+    return m.job.misses > 0
+
+
 def _alive_again(m: Moment) -> Job:
     return replace(m.job, attention=None, misses=0, slot=held(m.job))
 
@@ -99,7 +112,7 @@ def _late_is_new(m: Moment) -> bool:
 
 
 def _accepted_other(m: Moment) -> bool:
-    return m.event.provider_job_id is not None and _other(m) and extra_is_new(m)
+    return m.event.kind is AnswerKind.ACCEPTED and _other(m) and extra_is_new(m)
 
 
 def _gone_enough(m: Moment) -> bool:
@@ -142,6 +155,8 @@ ROWS: tuple[Rule, ...] = (
          effect=_ended(None), says="the provider's word: canceled"),
     rule("18", State.SUBMITTING, Word, guard=both(says(Status.RUNNING), extra_is_new), effect=_extra,
          says="an older submission lives beside the current one"),
+    rule("18w", State.SUBMITTING, Word, guard=both(_new_word, _same), effect=_heard,
+         says="an unknown word is kept as it is and moves nothing"),
     rule("18x", State.SUBMITTING, Word, guard=says(Status.UNKNOWN), why=Why.UNKNOWN,
          says="an unknown word changes nothing"),
     rule("18y", State.SUBMITTING, Word, why=Why.STALE, says="an older submission's end, or told before"),
@@ -156,8 +171,12 @@ ROWS: tuple[Rule, ...] = (
     rule("25a", State.RUNNING, Word,
          guard=both(_ours, says(Status.RUNNING), attention_is(Reason.PROVIDER_LOST)), effect=_alive_again,
          says="a lost job is found alive: question answered, slot kept or taken again"),
+    rule("25b", State.RUNNING, Word, guard=both(_ours, says(Status.RUNNING), _was_missed),
+         effect=lambda m: replace(m.job, misses=0), says="known again: 404s count anew"),
     rule("25", State.RUNNING, Word, guard=both(_ours, says(Status.RUNNING)), why=Why.DUPLICATE,
          says="known already"),
+    rule("25w", State.RUNNING, Word, guard=both(_ours, _new_word), effect=_heard,
+         says="an unknown word is kept as it is and moves nothing"),
     rule("25u", State.RUNNING, Word, guard=says(Status.UNKNOWN), why=Why.UNKNOWN,
          says="an unknown word changes nothing"),
     rule("26a", State.RUNNING, Gone, guard=_gone_enough, effect=_lost, remark=remark("gone"),
@@ -166,7 +185,7 @@ ROWS: tuple[Rule, ...] = (
          effect=_missed, says="one 404 is no failure: counted, asked again soon"),
     rule("26x", frozenset(State), Gone, why=Why.DUPLICATE, says="told before, or not the bound id"),
     rule("27", State.RUNNING, Tick, guard=both(attention_is(Reason.PROVIDER_LOST), lapsed), effect=lapse,
-         says="max run is over: the slot lapses, the question stays"),
+         remark=remark("slot_lapsed"), says="max run is over: the slot lapses, the question stays"),
     rule("26l", State.RUNNING, Tick, guard=_is_late, effect=_overdue, says="past the expected time by a factor"),
     rule("26t", State.RUNNING, Tick, why=Why.NOT_NOW, says="nothing is over yet"),
     # another provider job shows itself; late successes

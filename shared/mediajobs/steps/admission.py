@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mediajobs.jobs.due import is_resumable
 from mediajobs.jobs.events import Traits, TurnedAway
@@ -13,6 +13,7 @@ from mediajobs.ports import World
 from mediajobs.steps.apply import apply, limit_of
 
 LONGEST_DELAY_MS = 900_000
+NEXT_TICK_MS = 90_000  # a tick comes each minute, and may be late
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ def offer(world: World, job: Job, traits: Traits) -> Offer | None:
         return None
     world.log.info("probe", job=job.id, provider=job.provider)
     # What the probe learns may end the pause only if it is still the one that this mark wrote.
-    return Offer(world.store.provider(job.provider), slots, paused=True, probe=True)
+    marked = replace(provider, pause=replace(mark, revision=provider.pause.revision + 1))
+    return Offer(marked, slots, paused=True, probe=True)
 
 
 def _in_turn(world: World, job: Job, slots: tuple[str, ...]) -> tuple[str, ...]:
@@ -80,6 +82,8 @@ def turn_of(place: str) -> int:
 
 def wake(world: World, provider_name: str) -> int:
     """Ask dispatch to look at as many waiting jobs as rows are free; returns how many."""
+    if provider_name not in world.providers.names():
+        return 0  # it left the configuration; its jobs end by their start deadline or by a person
     adapter = world.providers.get(provider_name)
     provider = world.store.provider(provider_name)
     now = world.clock.now()
@@ -107,6 +111,8 @@ def tend(world: World, provider_name: str) -> None:
             if probe is not None:
                 world.queues.dispatch(probe, Do.SUBMIT)
         return
+    if provider.pause.holds(now) and provider.pause.until > now + NEXT_TICK_MS:
+        return  # the tick before its end wakes them; else each minute of a pause would send them all again
     wake(world, provider_name)
 
 

@@ -40,6 +40,14 @@ def limit_of(world: World, traits: Traits) -> int:
     return configured if traits.limit is None else min(configured, traits.limit)
 
 
+def traits_of(world: World, job: Job) -> Traits:
+    """The provider's traits; one that left the configuration has the defaults, so that its jobs can still be ended."""
+    try:
+        return world.providers.get(job.provider).traits(job.model)
+    except KeyError:
+        return Traits(provider=job.provider)
+
+
 def apply(  # noqa: C901 one branch for each way in which a write can end
     world: World, job: Job, event: Event, traits: Traits, *, fresh: bool = False
 ) -> Applied:
@@ -55,6 +63,8 @@ def apply(  # noqa: C901 one branch for each way in which a write can end
             current = job if fresh else world.store.load(job.id)
             if current is None or current.version == job.version:
                 return Applied(job, ignored=decision)
+            if current.incarnation != job.incarnation:
+                return _gone(job)
             job, fresh = current, True
             continue
         other = _claimed_elsewhere(world, decision, event)
@@ -70,11 +80,16 @@ def apply(  # noqa: C901 one branch for each way in which a write can end
             if isinstance(event, Claim):
                 return Applied(job, slot_taken=True)
             seat = extra_row(job.id)
-        elif result.job is None:
-            return Applied(job, ignored=Ignore(why=Why.UNKNOWN, rule="", says="the job is no longer kept"))
+        elif result.job is None or result.job.incarnation != job.incarnation:
+            return _gone(job)
         else:
             job, fresh = result.job, True
     raise WriteConflict(f"job {job.id} changed {RACES} times under one event")
+
+
+def _gone(job: Job) -> Applied:
+    """Another job may stand under the same id by now; nothing that was said of this one is about it."""
+    return Applied(job, ignored=Ignore(why=Why.UNKNOWN, rule="", says="the job is no longer kept"))
 
 
 def _claimed_elsewhere(world: World, change: Change, event: Event) -> Event | None:
@@ -115,7 +130,8 @@ def _seated(world: World, change: Change, event: Event, traits: Traits, seat: st
 def _after(world: World, change: Change) -> None:
     if change.before.wait is not None and change.after.state in TERMINAL:
         world.store.give_back_turn(change.before.provider, change.before.tenant)
-    if change.after.attention is not None and change.after.attention != change.before.attention:
+    raised = change.after.attention
+    if raised is not None and (change.before.attention is None or raised.version != change.before.attention.version):
         world.metrics.count("AttentionRaised")
     world.log.info(
         "job changed",

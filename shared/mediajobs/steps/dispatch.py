@@ -97,7 +97,14 @@ def _claim(world: World, job: Job, request: Request, traits: Traits, offered: Of
     left = offered.slots
     while True:
         slot = world.chance.pick(left) if left else None
-        claim = Claim(token=token, digest=digest, slot=slot, paused=offered.paused, probe=offered.probe)
+        claim = Claim(
+            token=token,
+            digest=digest,
+            slot=slot,
+            paused=offered.paused,
+            probe=offered.probe,
+            submission=job.submission,
+        )
         applied = apply(world, job, claim, traits)
         if not applied.slot_taken:
             break
@@ -126,11 +133,10 @@ def _send(world: World, job: Job, request: Request, adapter: ProviderAdapter, tr
         # Nothing was sent: our own configuration is the account's fault (DESIGN section 3).
         answer = Answered(kind=AnswerKind.BLOCKED, token=token, submission=job.submission, message=str(error)[:200])
     asked_to_wait = answer.retry_at
-    now = world.clock.now()
-    if answer.retry_at is None:
-        floor = max(SECOND, ms(traits.poll_floor_s))
-        wait = backoff.step(job.attempt.no, floor=floor, cap=RETRY_CAP_MS, jitter=world.chance.fraction())
-        answer = replace(answer, retry_at=now + wait)
+    floor = max(SECOND, ms(traits.poll_floor_s))
+    wait = backoff.step(job.attempt.no, floor=floor, cap=RETRY_CAP_MS, jitter=world.chance.fraction())
+    # The later of what it asked for and our backoff: "Retry-After: 0" must not make a loop without a pause.
+    answer = replace(answer, retry_at=max(world.clock.now() + wait, asked_to_wait or 0))
     world.metrics.count("Attempt", outcome=str(answer.kind))
     applied = apply(world, job, answer, traits)
     _record_on_provider(world, job, answer, offered, asked_to_wait)
@@ -181,7 +187,11 @@ def adopt(world: World, job: Job, adapter: ProviderAdapter, traits: Traits) -> s
     if report.kind in (ReportKind.UNAVAILABLE, ReportKind.BLOCKED):
         raise Retryable(f"the provider gave no answer about {job.adopt}: {report.message}")
     applied = apply(world, job, _adoption(job, job.adopt, report), traits)
-    return applied.change.rule if applied.change else "stale"
+    if applied.change is None:
+        return "stale"
+    if applied.job.state is State.RUNNING and applied.job.attention is None and report.status is Status.SUCCEEDED:
+        apply(world, applied.job, word_of(applied.job, report), traits)
+    return applied.change.rule
 
 
 def _adoption(job: Job, provider_job_id: str, report: Report) -> Event:

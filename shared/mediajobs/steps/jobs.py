@@ -13,7 +13,7 @@ from mediajobs.jobs.states import State
 from mediajobs.messages import Caller, Progress
 from mediajobs.pauses import Pause, PauseReason, Provider
 from mediajobs.ports import World
-from mediajobs.steps.apply import Applied, apply, limit_of
+from mediajobs.steps.apply import Applied, apply, limit_of, traits_of
 
 FOR_EVER = 2**53
 DAY_MS = 86_400_000
@@ -136,11 +136,7 @@ def _load(world: World, caller: Caller, job_id: str) -> Job:
 
 
 def _apply(world: World, job: Job, event: Event) -> Applied:
-    try:
-        traits = world.providers.get(job.provider).traits(job.model)
-    except KeyError:
-        raise Conflict(f"provider {job.provider!r} is not configured any more") from None
-    return apply(world, job, event, traits, fresh=True)
+    return apply(world, job, event, traits_of(world, job), fresh=True)
 
 
 def _refuse(applied: Applied) -> None:
@@ -157,6 +153,8 @@ def _decision(command: Resolution) -> Event:
         return Acknowledge(provider_job_id=command.provider_job_id)
     if command.attention_version is None:
         raise Unprocessable("name attention_version: the version of the question that you read in the job")
+    if command.kind not in set(DecisionKind):
+        raise Unprocessable(f"decision is one of: {', '.join(DecisionKind)}, acknowledge")
     kind = DecisionKind(command.kind)
     if kind is DecisionKind.ADOPT and not command.provider_job_id:
         raise Unprocessable("adopt names the provider_job_id of the provider's job")

@@ -8,7 +8,7 @@ from mediajobs.jobs.events import Published
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import TERMINAL
 from mediajobs.ports import World
-from mediajobs.steps.apply import apply
+from mediajobs.steps.apply import apply, traits_of
 from mediajobs.views import message
 
 DAY_S = 86_400
@@ -24,8 +24,7 @@ def publish(world: World, job: Job) -> bool:
     key = [job.id, job.incarnation, str(job.final_version)]
     world.once("publish", key, lambda: _send(world, job))
     ttl = world.clock.now() // 1000 + world.settings.job_days * DAY_S
-    traits = world.providers.get(job.provider).traits(job.model)
-    return apply(world, job, Published(ttl=ttl), traits).change is not None
+    return apply(world, job, Published(ttl=ttl), traits_of(world, job)).change is not None
 
 
 def _send(world: World, job: Job) -> str:

@@ -14,7 +14,7 @@ from mediajobs.jobs.states import TERMINAL, Reason, State
 from mediajobs.messages import Do, Progress, ReportKind
 from mediajobs.ports import ProviderAdapter, World, Written
 from mediajobs.steps.admission import tend
-from mediajobs.steps.apply import apply, record_failure
+from mediajobs.steps.apply import apply, record_failure, traits_of
 from mediajobs.steps.dispatch import ask_to_cancel, word_of
 from mediajobs.steps.publish import publish
 
@@ -53,23 +53,29 @@ def _drain(results: Iterable[None]) -> None:
 
 def _serve(world: World, end: int, each: Each) -> int:
     """Look at everything that falls due before `end`; return when nothing more does."""
-    looks = 0
+    served: set[tuple[int, str]] = set()
     first = True
     while (now := world.clock.now()) < end:
-        entries = list(world.store.due(end))
+        # An entry that is still there was looked at in vain, or the index lags: the next run takes it.
+        entries = [entry for entry in world.store.due(end) if entry not in served]
         if not entries:
             break
-        ready = [job_id for due, job_id in entries if due <= now]
+        ready = [entry for entry in entries if entry[0] <= now]
         if first:
-            lag = now - entries[0][0]
-            world.metrics.count("DueLagMs", max(0, lag))
+            world.metrics.count("DueLagMs", max(0, now - entries[0][0]))
         first = False
-        each(lambda job_id: _isolated(world, job_id, lambda: look(world, job_id)), ready)
-        looks += len(ready)
+        each(lambda job_id: _visit(world, job_id, end), [job_id for _, job_id in ready])
+        served.update(ready)
         if not ready:
             # Sleep to the next due time, but look again meanwhile for what became due sooner.
             world.clock.sleep(max(PAUSE_S, min(entries[0][0] - now, AGAIN_MS, end - now) / SECOND))
-    return looks
+    return len(served)
+
+
+def _visit(world: World, job_id: str, end: int) -> None:
+    """Look at the job, unless the run's time is over: then the next run begins with the oldest."""
+    if world.clock.now() < end:
+        _isolated(world, job_id, lambda: look(world, job_id))
 
 
 def _isolated(world: World, name: str, work: Callable[[], None]) -> None:
@@ -86,8 +92,7 @@ def look(world: World, job_id: str) -> None:
     job = world.store.load(job_id)
     if job is None or job.due_at is None:
         return
-    adapter = world.providers.get(job.provider)
-    traits = adapter.traits(job.model)
+    traits = traits_of(world, job)
     now = world.clock.now()
     wanted = max(job.due_at, first_due(job, traits) or 0)
     if wanted > now:
@@ -99,7 +104,7 @@ def look(world: World, job_id: str) -> None:
     if taken is None:
         return
     try:
-        _act(world, taken, adapter, traits)
+        _act(world, taken, traits)
     except Exception as error:  # noqa: BLE001 counted on the job, which is what makes it visible
         record_failure(world, taken, "reconcile", error, traits, world.clock.now() + MINUTE)
 
@@ -114,10 +119,12 @@ def _move(world: World, job: Job, due_at: int, traits: Traits) -> Job | None:
     return result.job if isinstance(result, Written) else None
 
 
-def _act(world: World, job: Job, adapter: ProviderAdapter, traits: Traits) -> None:
+def _act(world: World, job: Job, traits: Traits) -> None:
     if job.state in TERMINAL:
         _publish(world, job)
-    elif job.adopt is not None:
+        return
+    adapter = world.providers.get(job.provider)
+    if job.adopt is not None:
         world.queues.dispatch(job.id, Do.SUBMIT)
     elif job.state is State.RUNNING:
         _poll(world, job, adapter, traits)

@@ -47,16 +47,15 @@ def _finish(world: World, job: Job, event: Event, traits: Traits) -> str:
 
 def _results(world: World, job: Job, adapter: ProviderAdapter, run: str) -> Event:
     """What the results turned out to be. Raises Retryable for what time may heal."""
-    links, fresh = job.links, False
+    links = job.links
     if not links or _too_close(links, world.clock.now()):
-        links, fresh = _refresh(world, job, adapter), True
+        links = _refresh(world, job, adapter)
     if not links:
         return NoUrl(message="the provider offers no link to a result of this job")
     try:
         return Stored(outputs=_fetch_all(world, job, adapter, links, run))
     except (LinkDead, InvalidMedia, UnsafeUrl) as error:
-        if fresh:
-            return _hopeless(error)
+        # Once is no proof, fresh link or not: a paid result is not given up for one bad transfer.
         world.log.warning("result refused", job=job.id, reason=str(error)[:200])
     links = _refresh(world, job, adapter)
     if not links:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mediajobs.errors import InProgress, NotFound, Throttled, Unauthorized, Unavailable, WriteConflict
+from mediajobs.jobs.decide import Change, decide
 from mediajobs.jobs.events import Status, Traits, Word
 from mediajobs.jobs.model import Job
-from mediajobs.jobs.states import OPEN, Source, State
+from mediajobs.jobs.states import OPEN, Source
 from mediajobs.messages import Delivery, Progress, Report, Verified
 from mediajobs.ports import ProviderAdapter, World
 from mediajobs.steps.apply import apply
@@ -117,17 +118,20 @@ def _settle(
         ran.append(verdict if applied.change is None else "")
         return verdict
 
-    verdict = world.once("intake", [delivery.provider, delivery.ref or "", verified.event_id], settle)
+    # No part of the key may be empty: without a ref the event is the account's.
+    verdict = world.once("intake", [delivery.provider, delivery.ref or "account", verified.event_id], settle)
     if not ran or ran[0]:
         _note(world, job, verified, ran[0] if ran else "replay")
     return 200, verdict if ran else "replay"
 
 
 def _progress(world: World, job: Job, report: Report, word: Word, traits: Traits) -> tuple[int, str]:
-    """Progress never touches the state machine; but a first sign of life binds a job that is being submitted."""
+    """Progress never touches the state machine. A first sign of life does: it binds a job that is being submitted,
+    answers whether a lost one lives, or shows a second one; what it would not change costs no write.
+    """
     if report.status is Status.UNKNOWN:
         world.metrics.count("UnknownWord", provider=job.provider)
-    if job.state in (State.PENDING, State.SUBMITTING) and report.status is Status.RUNNING:
+    if isinstance(decide(job, word, world.clock.now(), traits), Change):
         job = apply(world, job, word, traits, fresh=True).job
     if report.progress is None or job.state not in OPEN:
         return 200, "noted"

@@ -9,8 +9,9 @@ from mediajobs.errors import Retryable
 from mediajobs.jobs.due import SECOND
 from mediajobs.jobs.events import StepFailed
 from mediajobs.jobs.model import Job
+from mediajobs.jobs.states import State
 from mediajobs.ports import World
-from mediajobs.steps.apply import apply, record_failure
+from mediajobs.steps.apply import apply, record_failure, traits_of
 
 RECEIVES_ENOUGH = 10
 RETRY_FLOOR_MS = 5 * SECOND
@@ -38,12 +39,20 @@ def work(world: World, job_id: str, step: str, receives: int, run: Callable[[], 
         if job is None:
             raise
         wait = backoff.step(job.failures + 1, floor=RETRY_FLOOR_MS, cap=RETRY_CAP_MS)
-        traits = world.providers.get(job.provider).traits(job.model)
-        record_failure(world, job, step, error, traits, world.clock.now() + wait)
+        record_failure(world, job, step, error, traits_of(world, job), world.clock.now() + wait)
         return f"failed: {type(error).__name__}"
 
 
 def _give_up(world: World, job: Job, step: str, receives: int) -> None:
-    traits = world.providers.get(job.provider).traits(job.model)
+    if not _concerns(step, job):
+        return  # the job went on by another way
     text = f"received {receives} times and never finished"
-    apply(world, job, StepFailed(step=step, message=text, retry_at=world.clock.now(), enough=True), traits)
+    event = StepFailed(step=step, message=text, retry_at=world.clock.now(), enough=True)
+    apply(world, job, event, traits_of(world, job))
+
+
+def _concerns(step: str, job: Job) -> bool:
+    """The job still waits for this step."""
+    if step == "store":
+        return job.state is State.STORING
+    return job.state in (State.PENDING, State.SUBMITTING) or job.adopt is not None or job.cancel_requested

@@ -108,7 +108,7 @@ class Heads:
             if (job.id, name) in self._standing:
                 continue
             ttl = job.updated_at // 1000 + self._detail_s
-            item = {**items.spill_key(job.id, name), "part": value}
+            item = {**items.spill_key(job.id, name), "part": value, **encoded({"ttl": ttl})}
             self._calls.call("put_item", ex.put(item))
             self._remember(job.id, name)
         return rows.head
