@@ -41,7 +41,7 @@ setup: python-is-fit ## build the three virtual environments in .venv (every oth
 	@$(PYTHON) -m local.setup
 
 .PHONY: lint
-lint: setup-dev setup-sam ## style, types, import rules, provider configuration, template
+lint: setup-dev setup-sam ## style, types, import rules, provider configuration, API description, template
 	@mkdir -p build
 	@echo "lint: ruff"
 	@$(DEV)/ruff check --quiet .
@@ -52,6 +52,8 @@ lint: setup-dev setup-sam ## style, types, import rules, provider configuration,
 	@PYTHONPATH=shared $(DEV)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
 	@echo "lint: shared/providers.toml"
 	@$(RUN) cli.check_providers shared/providers.toml >build/providers.log || { cat build/providers.log; exit 1; }
+	@echo "lint: docs/openapi.json"
+	@$(RUN) cli.openapi --check >build/openapi.log || { cat build/openapi.log; exit 1; }
 	@echo "lint: template.yaml (cfn-lint, sam validate)"
 	@$(SAM)/cfn-lint template.yaml
 	@AWS_DEFAULT_REGION=us-east-1 $(SAM)/sam validate --lint >build/sam-validate.log 2>&1 || { cat build/sam-validate.log; exit 1; }

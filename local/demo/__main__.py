@@ -54,7 +54,12 @@ def run(stack: Stack, options: Options, path: Path = REPORT) -> int:
             watch.violations.append("invariant 6: an ambiguous submission never showed attention")
     print(f"demo: submitting {options.jobs} jobs through {info['api_url']}", flush=True)
     with ThreadPoolExecutor(4) as pool:
-        watch.add(pool.map(lambda number: user.submit(options.provider, number, f"demo-{options.seed}-{number}"), range(options.jobs)))
+        watch.add(
+            pool.map(
+                lambda number: user.submit(options.provider, number, f"demo-{options.seed}-{number}"),
+                range(options.jobs),
+            )
+        )
     if people is not None:
         print("demo: a person answers three open questions, one each way", flush=True)
         people.resolve()

@@ -23,9 +23,7 @@ def figures(truth: Truth, seconds: float, aws_requests: int, violations: list[st
         "stuck": len(truth.stuck),
         "published": len(messages),
         "duplicate_publishes": sum(count - 1 for count in messages.values()),
-        "attention": dict(
-            Counter(job["attention"]["reason"] for job in truth.jobs.values() if job.get("attention"))
-        ),
+        "attention": dict(Counter(job["attention"]["reason"] for job in truth.jobs.values() if job.get("attention"))),
         "max_in_flight_seen": truth.max_in_flight_seen,
         "max_in_flight": truth.limit,
         "settled_by": dict(truth.settled_by),

@@ -97,7 +97,8 @@ def ended(job: Job) -> bool:
 
 def settled(job: Job) -> bool:
     """Ended, or a question is open that only a person answers. Late becomes that only after a while: such a job is
-    still polled, and most of them end."""
+    still polled, and most of them end.
+    """
     attention = job.get("attention")
     if ended(job) or not attention:
         return ended(job)

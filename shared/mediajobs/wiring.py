@@ -152,9 +152,7 @@ def _lazy(function: str, ports: str, build: Callable[[World], Handler]) -> Handl
         if not parts:
             made = Parts(function, frozenset(ports.split()))
             inner = build(made.world())
-            run = logged(
-                inner, name=function, log=made.log, metrics=made.metrics, clock=made.clock, describe=_describe
-            )
+            run = logged(inner, name=function, log=made.log, metrics=made.metrics, clock=made.clock, describe=_describe)
             parts.append((made, run))
         made, run = parts[0]
         if "once" in made.wanted:

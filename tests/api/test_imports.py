@@ -36,7 +36,7 @@ def test_importing_a_handler_builds_nothing(function: str) -> None:
     ],
 )
 def test_an_edge_loads_what_it_needs(edge: str, needed: set[str], never: set[str]) -> None:
-    """The model library where requests have fields; the resolver where there are routes; the answers' schemas nowhere."""
+    """Models where requests have fields, the resolver where there are routes, the answers' schemas nowhere."""
     modules = loaded(f"import mediajobs.api.{edge}, mediajobs.log")
     assert needed <= modules
     assert not modules & {*never, "mediajobs.api.answers"}

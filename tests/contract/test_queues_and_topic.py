@@ -42,7 +42,9 @@ def mail(place: tuple[str, str | None]) -> Iterator[Mail]:
             dispatched=lambda: [
                 {"job": sent.job, "do": str(sent.do)} for sent in queues.dispatched if not sent.delay_s
             ],
-            stored=lambda: [{"job": job} for job in queues.stored],
+            stored=lambda: [
+                {"job": job} for job, wait in zip(queues.stored, queues.store_delays, strict=True) if not wait
+            ],
             published=lambda: [send.message for send in topic.published],
         )
         return
@@ -85,7 +87,9 @@ def test_a_message_to_dispatch_names_the_job_and_what_to_do(mail: Mail) -> None:
 def test_a_message_can_be_delayed_beyond_what_sqs_takes(mail: Mail) -> None:
     """Longer than fifteen minutes becomes fifteen minutes; `due_at` stands behind it."""
     mail.queues.dispatch("job-a", Do.SUBMIT, delay_s=5000)
+    mail.queues.store("job-a", delay_s=5000)
     assert mail.dispatched() == []
+    assert mail.stored() == []
 
 
 def test_a_message_to_store_names_the_job(mail: Mail) -> None:

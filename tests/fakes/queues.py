@@ -42,7 +42,7 @@ class MemoryQueues:
 
     def take_stored(self) -> list[str]:
         """All messages to store; they are gone from the queue then."""
-        taken, self.stored = self.stored, []
+        taken, self.stored, self.store_delays = self.stored, [], []
         return taken
 
     def _may_fail(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Protocol
 
 from mediajobs.api import bodies, edge, keys, schemas
@@ -28,16 +27,10 @@ def build(world: World, steps: Steps) -> edge.Handler:
         key = keys.idempotency_key(call.event)
         command = schemas.submission(bodies.parse(bodies.raw(call.event, limit=bodies.LIMIT)))
         job, replayed = steps.submit(world, caller, key, command)
-        headers = {"Location": f"{_collection(call)}/{job.id}"}
+        # Relative, so that it holds behind any stage, base path or front.
+        headers = {"Location": f"jobs/{job.id}"}
         if replayed:
             headers["Idempotency-Replayed"] = "true"
         return edge.answer(202, {"request_id": job.id, "status": PUBLIC_STATUS[job.state]}, headers)
 
     return edge.build(world, "submit", {"submit": submit})
-
-
-def _collection(call: edge.Call) -> str:
-    """The path that the caller used, stage or base path included: the gateway alone knows it."""
-    context = call.event.get("requestContext") or {}
-    path = str(context.get("path") or "").rstrip("/")
-    return path if re.fullmatch(r"(?:/[\w.~-]+)*/v1/jobs", path, re.ASCII) else "/v1/jobs"

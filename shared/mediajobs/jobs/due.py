@@ -148,7 +148,7 @@ def _pace(job: Job, traits: Traits, now: int) -> tuple[int, int]:
     if job.state is State.STORING:
         return STORE_MS, HOUR
     if job.state is State.SUBMITTING:
-        return (SLOW_MS, SLOW_MS) if job.attention else (max(floor, 30 * SECOND), 15 * MINUTE)
+        return (SLOW_MS, SLOW_MS) if job.attention else (max(floor, 10 * SECOND), 2 * MINUTE)
     age = now - job.since
     if age > 24 * HOUR:
         return floor, 6 * HOUR

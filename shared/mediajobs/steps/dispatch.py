@@ -81,7 +81,7 @@ def _request(world: World, job: Job, adapter: ProviderAdapter) -> Request:
     body = world.store.input(job)
     if body is None:
         raise ConfigurationError(f"the input of job {job.id} is not kept any more; fail the job")
-    return adapter.request(job, json.loads(body), webhook_url(world, job))
+    return adapter.request(job, json.loads(body).get("input", {}), webhook_url(world, job))
 
 
 def digest_of(request: Request) -> str:

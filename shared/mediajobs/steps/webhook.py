@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mediajobs.errors import InProgress, NotFound, Throttled, Unauthorized, Unavailable, WriteConflict
 from mediajobs.jobs.decide import Change, decide
 from mediajobs.jobs.events import Status, Traits, Word
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import OPEN, Source
-from mediajobs.messages import Delivery, Progress, Report, Verified
+from mediajobs.messages import Delivery, Progress, Report, ReportKind, Verified
 from mediajobs.ports import ProviderAdapter, World
 from mediajobs.steps.apply import apply
 from mediajobs.steps.tokens import parse_ref, ref_is_ours
@@ -50,9 +52,21 @@ def _take(world: World, delivery: Delivery, adapter: ProviderAdapter, verified: 
     if report.provider_job_id is None:
         return 200, "nothing to say"
     traits = adapter.traits(job.model)
+    if not traits.webhooks:
+        report = _confirmed(adapter, job, report, report.provider_job_id)
     if report.status in _FINAL:
         return _settle(world, delivery, verified, job, _word(report, submission, verified), traits)
     return _progress(world, job, report, _word(report, submission, verified), traits)
+
+
+def _confirmed(adapter: ProviderAdapter, job: Job, hint: Report, provider_job_id: str) -> Report:
+    """A source that is not trusted only says when to ask: the provider's word comes from an authenticated GET."""
+    if job.provider_job_id not in (None, provider_job_id):
+        return replace(hint, status=Status.UNKNOWN, progress=None)
+    report = adapter.poll(job, provider_job_id)
+    if report.kind is ReportKind.WORD:
+        return report
+    raise Unavailable("the provider did not confirm this event; send it again", retry_after_s=30)
 
 
 def _find(world: World, delivery: Delivery) -> tuple[Job, int | None] | None:

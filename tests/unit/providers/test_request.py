@@ -111,6 +111,10 @@ def test_a_callers_input_cannot_set_what_the_service_sets() -> None:
         flat.check_input("video-1", {**PROMPT, "webhook_url": "https://elsewhere.example"})
     sent = json.loads(flat.request(job(), {**PROMPT, "webhook_url": "https://elsewhere.example"}, WEBHOOK_URL).body)
     assert sent["webhook_url"] == WEBHOOK_URL
+    tiered = adapter(None, None, ('input_field = "input"\n', 'extra = { tier = "low" }\n'))
+    with pytest.raises(Unprocessable, match=r"input\.tier"):
+        tiered.check_input("video-1", {**PROMPT, "tier": "high"})
+    assert json.loads(tiered.request(job(), {**PROMPT, "tier": "high"}, None).body)["tier"] == "low"
 
 
 @pytest.mark.parametrize(

@@ -9,22 +9,31 @@ from mediajobs.adapters.table.calls import Calls, Refused
 from mediajobs.adapters.table.values import decoded, encoded
 from mediajobs.messages import Progress
 
+FINAL = 100
+REMEMBERED = 1000
+
 
 class Details:
     """The part of the store for small items of their own."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
+        self._kept: dict[str, int] = {}
 
     def progress(self, job_id: str) -> Progress | None:
         row = self._read(ex.progress_key(job_id))
         return None if row is None else Progress(percent=row["pct"], at=row["at"], stage=row.get("stage"))
 
     def save_progress(self, job_id: str, progress: Progress, ttl: int, *, every_ms: int) -> bool:
+        if progress.percent < FINAL and progress.at - self._kept.get(job_id, 0) < every_ms:
+            return False  # this process kept one a moment ago; a refused write would be billed all the same
         try:
             self._calls.call("put_item", ex.save_progress(job_id, progress, ttl, every_ms))
         except Refused:
             return False
+        if len(self._kept) >= REMEMBERED:
+            self._kept.clear()
+        self._kept[job_id] = progress.at
         return True
 
     def note_event(self, job_id: str, entry: str, ttl: int) -> None:
