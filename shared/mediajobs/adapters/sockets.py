@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -156,7 +157,12 @@ class _PlainConnection(_Own):
 
 
 class _SecureConnection(_Own, HTTPSConnection):
-    pass
+    def connect(self) -> None:
+        super().connect()
+        # Where the peer is gone already, Python hands out a TLS socket on which no handshake took place.
+        if isinstance(self.sock, ssl.SSLSocket) and self.sock.version() is None:
+            self.close()
+            raise OSError("the connection broke before the TLS handshake")
 
 
 class _PlainPool(HTTPConnectionPool):
