@@ -128,6 +128,21 @@ build: setup-dev setup-sam ## sam build for AWS, with the Python that runs here
 .PHONY: deploy
 deploy: build ## build, then sam deploy to the account that your AWS credentials name
 	@PATH="$(CURDIR)/$(SAM):$$PATH" sam deploy --config-env $(ENV) --parameter-overrides $(OVERRIDES)
+	@$(MAKE) outputs
+
+STACK ?= $(shell $(PYTHON) -c 'import tomllib; print(tomllib.load(open("samconfig.toml", "rb"))["$(ENV)"]["global"]["parameters"]["stack_name"])')
+
+.PHONY: outputs
+outputs: setup-dev ## what a deployed stack (STACK=name, else that of ENV) is called: address, table, bucket, topic
+	@$(RUN) cli.deployed --stack $(STACK)
+
+.PHONY: doctor
+doctor: setup-dev ## check a deployed stack (STACK=name, else that of ENV): quotas, secrets, webhooks, alarms, tables
+	@$(RUN) cli.doctor --stack $(STACK)
+
+.PHONY: providers
+providers: setup-dev ## check shared/providers.toml and say what each provider in it can do
+	@$(RUN) cli.check_providers shared/providers.toml
 
 .PHONY: lock
 lock: setup-dev ## pin requirements/*.in anew with uv (fetched for this), hashes and no index address in the locks

@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from local.demo import report, truth
-from local.demo.aws_requests import count_requests
+from local.demo import logs, report, truth
 from local.demo.client import Api
 from local.demo.options import Options, parse
 from local.demo.people import People
@@ -46,7 +45,7 @@ def run(stack: Stack, options: Options, path: Path = REPORT) -> int:
     user, operator = Api(info["api_url"], info["api_key"]), Api(info["api_url"], info["operator_key"])
     started = time.monotonic()
     watch = Watch(user, Tick(stack.client("logs"), f"/{info['stack_name']}/{'reconcile'}"))
-    people = People(user, operator, info["provider_url"]) if options.people else None
+    people = People(user, operator, info["provider_url"], alone=options.idempotent) if options.people else None
     if people is not None:
         people.submit()
         watch.add(people.ids.values())
@@ -80,11 +79,12 @@ def _judge(stack: Stack, watch: Watch, options: Options, seconds: float, path: P
     violations = [*watch.violations, *found.violations()]
     if options.faults == "none" and found.polls_per_webhook_settled_job:
         violations.append(f"budget: {found.polls_per_webhook_settled_job} polls per job settled by its webhook")
-    aws_requests = count_requests(stack.client("logs"), stack.info["stack_name"])
-    result = report.figures(found, seconds, aws_requests, violations)
+    logged = logs.lines(stack.client("logs"), stack.info["stack_name"])
+    logs.keep(path.parent, logged, found.ledger)
+    result = report.figures(found, seconds, logs.count_requests(logged), violations)
     report.write(path, result)
     report.show(found, result)
-    print(f"report: {path.relative_to(ROOT)}")
+    print(f"report: {path.relative_to(ROOT)}, with functions.log and ledger.json beside it")
     return 1 if violations else 0
 
 

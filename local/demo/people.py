@@ -9,6 +9,7 @@ from typing import Any
 import requests
 
 from local.demo.client import Api, ApiError
+from local.provider.plans import DRAWN
 
 PROVIDER = "sim-nokey"
 WAYS = ("adopt", "resubmit", "fail")
@@ -21,13 +22,16 @@ class People:
     user: Api
     operator: Api
     provider_url: str
+    alone: bool  # nobody else uses the account: no fault but these
     ids: dict[str, str] = field(default_factory=dict)
     resolved: dict[str, str] = field(default_factory=dict)
 
     def submit(self) -> None:
-        fault = {"close_after": 1, "drop": 1}
-        entry = {"next": len(WAYS), "provider": PROVIDER, "fault": fault}
-        requests.post(f"{self.provider_url}/_faults", json={"script": [entry]}, timeout=10).raise_for_status()
+        entry = {"next": len(WAYS), "provider": PROVIDER, "fault": {"close_after": 1, "drop": 1}}
+        wanted: dict[str, Any] = {"script": [entry]}
+        if self.alone:
+            wanted["providers"] = {PROVIDER: dict.fromkeys(DRAWN, 0.0)}
+        requests.post(f"{self.provider_url}/_faults", json=wanted, timeout=10).raise_for_status()
         for number, way in enumerate(WAYS):
             self.ids[way] = self.user.submit(PROVIDER, number, f"person-{way}")
 

@@ -90,7 +90,7 @@ class Truth:
 
     def _slot_violations(self) -> list[str]:
         holders = {job_id: head["slot"] for job_id, head in self.heads.items() if head.get("slot")}
-        rows = {job_id: row for row, job_id in self.slots.items()}
+        rows = {job_id: row.partition("@")[0] for row, job_id in self.slots.items()}
         return [
             f"invariant 4: {job_id} holds {holders.get(job_id)}, the row says {rows.get(job_id)}"
             for job_id in holders.keys() | rows.keys()
@@ -102,7 +102,7 @@ class Truth:
             job_id
             for job_id, job in self.jobs.items()
             if job.get("status") == "succeeded"
-            and not all(o["size"] > 0 and len(o["sha256"]) == 64 and o["content_type"] for o in job["outputs"] or [{}])
+            and not (job["outputs"] and all(o["size"] and len(o["sha256"]) == 64 for o in job["outputs"]))
         ]
 
     def _publication_violations(self) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -48,8 +49,12 @@ class Files:
             return xml_error(404, "NoSuchKey", "The file does not exist.")
         index = int(name.partition(".")[0])
         whole = Answer(status=200, body=self.content(job, index), content_type=MODELS[job.model].kind)
-        if request.method == "GET" and self._ledger.download(job_id) < job.plan.bad_downloads:
-            return _spoiled(whole, job.plan.content)
+        if request.method == "GET":
+            earlier = self._ledger.download(job_id)
+            if job.plan.slow_download_s and not earlier:
+                time.sleep(job.plan.slow_download_s)
+            if earlier < job.plan.bad_downloads:
+                return _spoiled(whole, job.plan.content)
         return _ranged(whole, request.headers.get("range"))
 
     def _signature(self, path: str, expires: int) -> str:
@@ -57,6 +62,8 @@ class Files:
 
 
 def _spoiled(whole: Answer, fault: str) -> Answer:
+    if fault == "dead_link":
+        return xml_error(404, "NoSuchKey", "The file does not exist.")
     if fault == "wrong_type":
         return replace(whole, body=media.HTML_PAGE)
     if fault == "truncated":

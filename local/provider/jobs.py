@@ -77,6 +77,8 @@ class Jobs:
             return error(404, "not_found", "There is no such job.")
         earlier = job.polls
         self._ledger.poll(job_id)
+        if job.plan.slow_poll_s and not earlier:
+            time.sleep(job.plan.slow_poll_s)
         if _forgotten(job):
             return error(404, "not_found", "There is no such job.")
         if earlier < job.plan.poll_errors:

@@ -31,7 +31,9 @@ SINGLE = ("reorder", "delay", "webhook_first", "expired_url", "unknown_word", "p
 JOB_GROUPS = (LOSS, REPEAT, LIFE, CONTENT, *((name,) for name in SINGLE))
 DRAWN = frozenset(name for group in (BEFORE, AFTER, *JOB_GROUPS) for name in group) | {"blocked"}
 # Only a script can ask for these: they shape a forced fault.
-SCRIPTED = frozenset({"old_timestamp", "duration_s", "retry_after_s", "slow_answer_s"})
+SCRIPTED = frozenset(
+    {"old_timestamp", "duration_s", "retry_after_s", "slow_answer_s", "slow_poll_s", "slow_download_s", "dead_link"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,9 @@ class JobPlan:
     bad_downloads: int = 0
     unknown_word: bool = False
     poll_errors: int = 0
+    # The first answer of its kind is held back so long; whoever waits for it can be killed meanwhile.
+    slow_poll_s: float = 0.0
+    slow_download_s: float = 0.0
     faults: tuple[str, ...] = ()
 
 
@@ -124,6 +129,8 @@ def job_plan(faults: Faults, model: str, asked_s: float | None, settings: Settin
         bad_downloads=bad_downloads,
         unknown_word="unknown_word" in on,
         poll_errors=int(on.get("poll_error", 0)),
+        slow_poll_s=float(on.get("slow_poll_s", 0.0)),
+        slow_download_s=float(on.get("slow_download_s", 0.0)),
         faults=tuple(sorted(on)),
     )
 
@@ -171,7 +178,7 @@ def _first(on: Faults, draw: Draw) -> str:
 
 
 def _content(on: Faults) -> tuple[str, int]:
-    for name in CONTENT:
+    for name in (*CONTENT, "dead_link"):
         if name in on:
             kind = name.removesuffix("_always")
             return kind, ALWAYS if name != kind else int(on[name])

@@ -161,7 +161,7 @@ class Bringing:
         physical = deploy.physical_names(client("cloudformation"), self.place)
         with self._step("repaired what the emulator dropped"):
             for done in repair(Template.load(self.place.built_template, parameters), physical, client):
-                self.say(f"stack {self.place.name}:   {done} = {done.want}")
+                self.say(f"stack {self.place.name}:   {done}")
         return physical
 
     def _put_secrets(self, client: Clients, outputs: Mapping[str, str]) -> None:

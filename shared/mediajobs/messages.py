@@ -74,6 +74,7 @@ class Report:
     message: str = ""  # bounded, no secret
     reference: str | None = None  # our reference, where the provider echoes it
     retry_after_s: float | None = None
+    confirm: bool = False  # a webhook that says too little by itself: ask the provider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +89,15 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """A delivery whose signature and timestamp were checked. `event_id` is part of what was signed."""
+    """A delivery whose signature and timestamp were checked. `event_id` is part of what was signed.
+
+    Not `proven`: the provider signs nothing, and all that vouches for the delivery is the token in the job's own URL.
+    """
 
     event_id: str
     timestamp: int  # milliseconds
     body_digest: str  # SHA-256 of the raw body, hex
+    proven: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mediajobs import config
-from mediajobs.clock import SystemChance, SystemClock
+from mediajobs.clock import Clock, SystemChance, SystemClock
 from mediajobs.errors import ConfigurationError
 from mediajobs.log import EmfMetrics, JsonLog, describe_event, logged
 from mediajobs.ports import Settings, World
@@ -36,11 +36,11 @@ class Denied:
 class Parts:
     """Builds the ports of one function, each at most once."""
 
-    def __init__(self, function: str, wanted: frozenset[str]) -> None:
+    def __init__(self, function: str, wanted: frozenset[str], clock: Clock) -> None:
         self.function = function
         self.wanted = wanted
         self.config = config.load()
-        self.clock = SystemClock()
+        self.clock = clock
         self.chance = SystemChance()
         self.log = JsonLog()
         self.metrics = EmfMetrics()
@@ -144,22 +144,39 @@ class Parts:
         return Registry(load(PROVIDERS.read_text(encoding="utf-8")), http, secrets)
 
 
-def _lazy(function: str, ports: str, build: Callable[[World], Handler]) -> Handler:
+class Lazy:
     """A handler that is wired at its first invocation and logs one line at each."""
-    parts: list[tuple[Parts, Handler]] = []
 
-    def handler(event: dict[str, Any], context: Any) -> Any:
-        if not parts:
-            made = Parts(function, frozenset(ports.split()))
-            inner = build(made.world())
-            run = logged(inner, name=function, log=made.log, metrics=made.metrics, clock=made.clock, describe=_describe)
-            parts.append((made, run))
-        made, run = parts[0]
+    def __init__(
+        self, function: str, ports: str, build: Callable[[World], Handler], clock: Clock | None = None
+    ) -> None:
+        self._function = function
+        self._ports = ports
+        self._build = build
+        self._clock = clock
+        self._wired: tuple[Parts, Handler] | None = None
+
+    def at(self, clock: Clock) -> Lazy:
+        """The same function in another time: a recorded event is run at the moment at which it was signed."""
+        return Lazy(self._function, self._ports, self._build, clock)
+
+    def __call__(self, event: dict[str, Any], context: Any) -> Any:
+        made, run = self._wired = self._wired or self._wire()
         if "once" in made.wanted:
             made.once.register(context)
         return run(event, context)
 
-    return handler
+    def _wire(self) -> tuple[Parts, Handler]:
+        made = Parts(self._function, frozenset(self._ports.split()), self._clock or SystemClock())
+        inner = self._build(made.world())
+        run = logged(
+            inner, name=self._function, log=made.log, metrics=made.metrics, clock=made.clock, describe=_describe
+        )
+        return made, run
+
+
+def _lazy(function: str, ports: str, build: Callable[[World], Handler]) -> Lazy:
+    return Lazy(function, ports, build)
 
 
 def _describe(event: Any, answer: Any) -> dict[str, object]:
@@ -169,7 +186,7 @@ def _describe(event: Any, answer: Any) -> dict[str, object]:
     return describe_event(event, answer) | {"aws_requests": taken_requests()}
 
 
-def authorize_handler() -> Handler:
+def authorize_handler() -> Lazy:
     """API key to tenant and scope."""
 
     def build(world: World) -> Handler:
@@ -181,7 +198,7 @@ def authorize_handler() -> Handler:
     return _lazy("authorize", "", build)
 
 
-def submit_handler() -> Handler:
+def submit_handler() -> Lazy:
     """POST /v1/jobs."""
 
     def build(world: World) -> Handler:
@@ -193,7 +210,7 @@ def submit_handler() -> Handler:
     return _lazy("submit", "providers create", build)
 
 
-def jobs_handler() -> Handler:
+def jobs_handler() -> Lazy:
     """Reads, cancel, resolve, and a provider's pause and limit."""
 
     def build(world: World) -> Handler:
@@ -205,7 +222,7 @@ def jobs_handler() -> Handler:
     return _lazy("jobs", "providers objects", build)
 
 
-def webhook_handler() -> Handler:
+def webhook_handler() -> Lazy:
     """POST /v1/webhooks/{provider} and …/{provider}/{ref}."""
 
     def build(world: World) -> Handler:
@@ -217,7 +234,7 @@ def webhook_handler() -> Handler:
     return _lazy("webhook", "providers secrets once http", build)
 
 
-def relay_handler() -> Handler:
+def relay_handler() -> Lazy:
     """The table's stream."""
 
     def build(world: World) -> Handler:
@@ -230,7 +247,7 @@ def relay_handler() -> Handler:
     return _lazy("relay", "queues topic once providers", build)
 
 
-def dispatch_handler() -> Handler:
+def dispatch_handler() -> Lazy:
     """Messages {job, do}."""
 
     def build(world: World) -> Handler:
@@ -248,7 +265,7 @@ def dispatch_handler() -> Handler:
     return _lazy("dispatch", "providers secrets http", build)
 
 
-def store_handler() -> Handler:
+def store_handler() -> Lazy:
     """Messages {job}."""
 
     def build(world: World) -> Handler:
@@ -264,7 +281,7 @@ def store_handler() -> Handler:
     return _lazy("store", "providers secrets http objects", build)
 
 
-def reconcile_handler() -> Handler:
+def reconcile_handler() -> Lazy:
     """The schedule's tick."""
 
     def build(world: World) -> Handler:

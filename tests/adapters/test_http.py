@@ -14,7 +14,7 @@ from mediajobs.adapters.http import MOST_ANSWER_BYTES, Limits, WebHttp
 from mediajobs.errors import MediaJobsError, NoAnswer, NotSent, UnsafeUrl
 from mediajobs.messages import Request, Response
 from tests.hostile.names import Names
-from tests.hostile.server import HostileServer, Peer, drip, redirect, serve
+from tests.hostile.server import Behaviour, HostileServer, Peer, drip, each, raw, redirect, serve
 
 NAME = "files.example.test"
 QUICK = Limits(connect_s=0.3, read_s=0.3, answer_s=0.6, stream_s=0.6)
@@ -25,10 +25,6 @@ Tls = tuple[ssl.SSLContext, str]
 
 def post(url: str, **headers: str) -> Request:
     return Request(method="POST", url=url, headers={"Content-Type": "application/json", **headers}, body=b'{"a":1}')
-
-
-def raw(data: bytes) -> Callable[[Peer], None]:
-    return lambda peer: peer.send(data)
 
 
 def test_submit_sends_these_bytes_once_and_returns_the_answer(server: HostileServer) -> None:
@@ -62,7 +58,7 @@ def test_submit_uses_a_fresh_connection_each_time_and_get_keeps_one(server: Host
 
 def test_get_after_the_server_closed_the_kept_connection_works(server: HostileServer) -> None:
     """A poll meets this after every idle minute."""
-    server.routes["/jobs"] = lambda peer: serve(b"{}")(peer) and False
+    server.routes["/jobs"] = each(serve(b"{}"))
     http = WebHttp()
     for _ in range(3):
         assert http.get(Request(method="GET", url=server.url("/jobs"))).body == b"{}"
@@ -174,8 +170,8 @@ def test_request_that_cannot_be_written_was_not_sent(server: HostileServer, head
 @pytest.mark.parametrize(
     "behaviour",
     [
-        lambda peer: None,
-        lambda peer: peer.reset(),
+        each(),
+        Peer.reset,
         lambda peer: peer.stall(2),
         raw(b"HTTP/1."),
         raw(b"SMTP ready\r\n\r\n"),
@@ -193,9 +189,9 @@ def test_request_that_cannot_be_written_was_not_sent(server: HostileServer, head
         "bad encoding", "cut body", "too large", "slow", "slow header",
     ],
 )  # fmt: skip
-def test_request_that_arrived_and_got_no_whole_answer_is_ambiguous(server: HostileServer, behaviour: object) -> None:
+def test_request_that_arrived_and_got_no_whole_answer_is_ambiguous(server: HostileServer, behaviour: Behaviour) -> None:
     """It may be paid for, so it is never sent again: one request arrives, in every case."""
-    server.routes["/jobs"] = behaviour  # type: ignore[assignment]
+    server.routes["/jobs"] = behaviour
     started = time.monotonic()
     assert isinstance(failure(WebHttp(limits=QUICK).submit, post(server.url("/jobs"))), NoAnswer)
     assert time.monotonic() - started < 1.5
@@ -206,7 +202,7 @@ def test_cut_tls_answer_is_ambiguous(new_server: New, tls: Tls) -> None:
     """Once the handshake is done the request's bytes are on their way."""
     server = new_server(tls=tls[0])
     http = WebHttp(resolver=Names({NAME: [["127.0.0.1"]]}).resolve, ca_file=tls[1], limits=QUICK)
-    for behaviour in (lambda peer: None, lambda peer: peer.stall(2), drip(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99, 0.1)):
+    for behaviour in (each(), lambda peer: peer.stall(2), drip(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 99, 0.1)):
         server.routes["/jobs"] = behaviour
         assert isinstance(failure(http.submit, post(server.url("/jobs", NAME))), NoAnswer)
     assert len(server.asked) == 3

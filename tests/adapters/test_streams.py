@@ -13,7 +13,7 @@ from mediajobs.adapters.http import Limits, WebHttp
 from mediajobs.errors import NoAnswer, NotSent, UnsafeUrl
 from mediajobs.ports import LinkRules
 from tests.hostile.names import Names
-from tests.hostile.server import HostileServer, Peer, drip, redirect, serve
+from tests.hostile.server import Behaviour, HostileServer, Peer, drip, each, raw, redirect, serve
 
 NAME, OTHER = "files.example.test", "other.example.test"
 QUICK = Limits(connect_s=0.3, read_s=0.3, stream_s=0.6)
@@ -161,6 +161,19 @@ def test_redirect_to_an_unsafe_url_is_refused_before_any_byte(new_server: New, t
     assert names.connected == ["8.8.8.8"]
 
 
+def test_every_hop_is_checked(new_server: New, tls: Tls) -> None:
+    """Not only the first: a good host may lead to another good one that leads inside."""
+    server = new_server(tls=tls[0])
+    server.routes["/f"] = redirect(server.url("/g", OTHER))
+    names = Names({NAME: [["8.8.8.8"]], OTHER: [["8.8.4.4"]]})
+    http = WebHttp(resolver=names.resolve, connector=names.connect, ca_file=tls[1])
+    for location in ("https://evil.example.test/", server.url("/x").replace("https", "http"), "https://127.0.0.1/"):
+        server.routes["/g"] = redirect(location)
+        with pytest.raises(UnsafeUrl):
+            http.stream(server.url("/f", NAME), {}, LinkRules(hosts=(NAME, OTHER, "127.0.0.1")))
+    assert names.connected == ["8.8.8.8", "8.8.4.4"] * 3
+
+
 def test_redirects_are_followed_five_times_and_no_more(server: HostileServer) -> None:
     """Relative ones too; a loop ends."""
     for number in range(5):
@@ -269,15 +282,15 @@ def test_body_shorter_than_declared_just_ends(server: HostileServer) -> None:
 @pytest.mark.parametrize(
     "behaviour",
     [
-        lambda peer: (serve(b"x" * 10, length=100)(peer), peer.reset()) and False,
-        lambda peer: (serve(b"x" * 10, length=100)(peer), peer.stall(2)) and False,
-        lambda peer: (serve(b"x" * 10, length=-1)(peer), drip(b"y" * 50, 0.1)(peer)) and False,
-        lambda peer: peer.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfi"),
-        lambda peer: (serve(b"junk", content_encoding="gzip")(peer)) and False,
+        each(serve(b"x" * 10, length=100), Peer.reset),
+        each(serve(b"x" * 10, length=100), lambda peer: peer.stall(2)),
+        each(serve(b"x" * 10, length=-1), drip(b"y" * 50, 0.1)),
+        raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfi"),
+        serve(b"junk", content_encoding="gzip"),
     ],
     ids=["reset", "stall", "drip without end", "cut chunk", "bad encoding"],
 )
-def test_body_that_breaks_off_is_no_answer(server: HostileServer, behaviour: Callable[[Peer], bool]) -> None:
+def test_body_that_breaks_off_is_no_answer(server: HostileServer, behaviour: Behaviour) -> None:
     """Within the time limits, and never taken for the end of the file."""
     server.routes["/f"] = behaviour
     started = time.monotonic()

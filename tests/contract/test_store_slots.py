@@ -36,6 +36,13 @@ def test_claim_puts_the_row_and_release_deletes_it(store: Store) -> None:
     assert store.load(job.id) == freed.job
 
 
+def test_a_provider_tells_who_holds_its_rows(store: Store) -> None:
+    """Reconcile finds the resumable job that is to be the probe by it."""
+    second, first = claimed(store, "second", "002"), claimed(store, "first", "001")
+    provider = store.provider("sim")
+    assert (provider.held, provider.holders) == (("001", "002"), (first.id, second.id))
+
+
 def test_claim_of_a_taken_row_says_so_and_writes_nothing(store: Store) -> None:
     claimed(store, "first", "001")
     job = put(store, a_job("second"))

@@ -6,7 +6,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-_COMMON = {"deadline": None, "print_blob": True, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("ci", derandomize=True, database=None, **_COMMON)
-settings.register_profile("search", derandomize=False, max_examples=2000, **_COMMON)
+_QUIET = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", _QUIET, derandomize=True, database=None)
+settings.register_profile("search", _QUIET, derandomize=False, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -205,7 +205,7 @@ def test_the_next_look_is_never_late_for_a_deadline_a_lapse_or_a_lease() -> None
     waiting = Life(start_within_s=700).later(690)
     assert next_due(waiting.job, KEYED, waiting.now, 0) == waiting.job.start_deadline
     open_attempt = Life().claim().later(30)
-    assert next_due(open_attempt.job, KEYED, open_attempt.now, 0) == NOW + 60_000
+    assert next_due(open_attempt.job, KEYED, open_attempt.now, 0) <= NOW + 60_000
     unsure = Life(replace(PLAIN, max_run_s=900)).unsure().later(600)
     assert next_due(unsure.job, unsure.traits, unsure.now, 0) == NOW + 900_000
 
@@ -218,7 +218,7 @@ def test_lookups_back_off() -> None:
         life.now = life.job.due_at
         times.append((life.now - NOW) / 1000)
         life.do(Moved(due_at=next_due(life.job, LOOKED_UP, life.now, 0)))
-    assert times == [10, 40, 70, 130]
+    assert times == [10, 20, 30, 50]
 
 
 def test_expected_times_may_be_fractions_of_seconds() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mediajobs.jobs.birth import new_job
 from mediajobs.jobs.decide import Change, Ignore, decide
-from mediajobs.jobs.due import KEY_MARGIN_MS, first_due, is_idle, is_resumable, ms
+from mediajobs.jobs.due import KEY_MARGIN_MS, attempt_over, first_due, is_idle, is_resumable, ms
 from mediajobs.jobs.events import (
     Absent,
     Adopted,
@@ -31,7 +31,7 @@ from mediajobs.jobs.events import (
     Word,
 )
 from mediajobs.jobs.model import Job
-from mediajobs.jobs.states import TERMINAL, Outcome, Source, State
+from mediajobs.jobs.states import TERMINAL, Outcome, Reason, Source, State
 from mediajobs.pauses import Provider
 from tests.core.life import MEDIA, NOW, check
 
@@ -49,15 +49,16 @@ class Truth:
     submission: int
     born: int
     status: Status = Status.RUNNING
+    forgotten: bool = False  # the provider knows nothing of it any more
 
     @property
     def live(self) -> bool:
-        return self.status is Status.RUNNING
+        return self.status is Status.RUNNING and not self.forgotten
 
     @property
     def words(self) -> list[Status]:
         """All that the provider ever said of it; any of it may arrive at any time, and again."""
-        return [Status.RUNNING] if self.live else [Status.RUNNING, self.status]
+        return list(dict.fromkeys([Status.RUNNING, self.status]))
 
 
 @dataclass
@@ -136,6 +137,9 @@ class World:
         """Invariant 7: the system ends no job that is live or paid for, of the current submission."""
         if change.after.submission != change.before.submission:
             self.excused.add((number, change.before.submission))
+        if change.rule == "16" and change.after.findings != change.before.findings:
+            # A person resubmitted, and the older submission came through: the newer one is a finding now.
+            self.excused.add((number, change.after.submission))
         if not change.transition or change.after.state not in (State.FAILED, State.CANCELED):
             return
         if change.rule in BY_A_PERSON:
@@ -218,6 +222,9 @@ class World:
         if self.truths[index].live:
             self.truths[index].status = status
 
+    def forget(self, index: int) -> None:
+        self.truths[index].forgotten = True
+
     # -- what we hear of it
 
     def word(self, index: int, which: int, source: Source = Source.WEBHOOK) -> None:
@@ -227,7 +234,7 @@ class World:
 
     def look_up(self, number: int, *, found: bool) -> None:
         truths = self._of(number, self.jobs[number].submission)
-        if found and truths:
+        if found and truths and not truths[0].forgotten:
             self.do(number, _word(truths[0], truths[0].status, Source.POLL))
         else:
             self.do(number, Absent())
@@ -237,6 +244,7 @@ class World:
         if bound is None:
             return
         truth = next(truth for truth in self.truths if truth.id == bound)
+        found = found and not truth.forgotten
         self.do(number, _word(truth, truth.status, Source.POLL) if found else Gone(provider_job_id=bound))
 
     # -- people
@@ -261,7 +269,8 @@ class World:
     def recover(self) -> None:
         """From here on nothing fails and no webhook comes: reconcile and its dispatchers alone bring every job home."""
         self.answers.clear()
-        for number in range(self.count):
+        self.wires.clear()
+        for number in (*range(self.count), *range(self.count)):  # one that makes room for another goes on later
             self._bring_home(number)
 
     def _bring_home(self, number: int) -> None:
@@ -283,15 +292,22 @@ class World:
         elif job.state is State.STORING:
             self.do(number, Stored(outputs=(MEDIA,)))
         elif job.state is State.RUNNING:
-            truth = next(truth for truth in self.truths if truth.id == job.provider_job_id)
-            self.finish(self.truths.index(truth), Status.SUCCEEDED)
+            self.finish(
+                next(i for i, truth in enumerate(self.truths) if truth.id == job.provider_job_id), Status.SUCCEEDED
+            )
             self.poll(number, found=True)
-        elif job.state is State.PENDING or is_idle(job) or is_resumable(job, self.traits, self.now):
-            self._make_room(number)
+        else:
+            self._submit_or_look_up(number)
+
+    def _submit_or_look_up(self, number: int) -> None:
+        job = self.jobs[number]
+        if job.state is State.PENDING or is_idle(job) or is_resumable(job, self.traits, self.now):
+            if job.slot is None:
+                self._make_room(number)
             if self.claim(number):
                 self.arrive(len(self.wires) - 1, AnswerKind.ACCEPTED, "heard")
                 self.do(*self.answers.pop())
-        elif self.traits.lookup and job.attempt is not None and job.attempt.outcome is not Outcome.OPEN:
+        elif self.traits.lookup and attempt_over(job, self.now):
             self.look_up(number, found=True)
 
     def _make_room(self, number: int) -> None:
@@ -316,6 +332,9 @@ class World:
         wrong = [] if held == self.rows else [f"slots {held}, rows {self.rows}"]
         for number, job in enumerate(self.jobs):
             attempt = job.attempt
+            lost = job.attention is not None and job.attention.reason is Reason.PROVIDER_LOST
+            if job.state is State.RUNNING and job.slot is None and not lost:
+                wrong.append(f"job {number} runs without a slot")
             if job.state is not State.SUBMITTING or attempt is None:
                 continue
             open_ = attempt.outcome is Outcome.OPEN or job.unsettled

@@ -1,10 +1,28 @@
-"""One deployed stack for the whole run: starting it costs what all of its tests cost together."""
+"""One deployed stack for the whole run, and one crowd of jobs on it: starting them costs what all tests cost together.
+
+The tests run in the order of ORDER: first those that meet a job in the middle, last those that wait for slow ends,
+judge the whole run and deploy again. Each can be run alone, too; it then waits for what it needs.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from cli import keys
 from local.stack import Stack, Wanted
+from tests.e2e.client import Api
+from tests.e2e.crowd import Crowd, gather
+from tests.e2e.truth import Provider, Subscriber
+
+ORDER = (
+    "test_cancel", "test_people", "test_happy", "test_submit_faults", "test_event_faults", "test_result_faults",
+    "test_burst", "test_killed", "test_blocked", "test_misuse_of_submit", "test_misuse_of_routes",
+    "test_misuse_of_webhooks", "test_laptop_stack", "test_slow_ends", "test_whole_run", "test_redeploy",
+)  # fmt: skip
+HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -12,10 +30,55 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "stack" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.stack)
+    ours = [number for number, item in enumerate(items) if item.path.parent == HERE]
+    ordered = sorted((items[number] for number in ours), key=_turn)
+    for number, item in zip(ours, ordered, strict=True):
+        items[number] = item
+
+
+def _turn(item: pytest.Item) -> int:
+    return ORDER.index(item.path.stem) if item.path.stem in ORDER else 0
 
 
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Stack]:
-    """The product on the emulator, with a provider that makes no mistake; it ends with the run."""
+    """The product on the emulator, with a provider that makes no mistake but those a test asks for."""
     with Stack.start("test", Wanted()) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def caller(stack: Stack) -> Api:
+    """An application developer of the tenant `demo`."""
+    return Api(stack.info["api_url"], stack.info["api_key"])
+
+
+@pytest.fixture(scope="session")
+def operator(stack: Stack) -> Api:
+    return Api(stack.info["api_url"], stack.info["operator_key"])
+
+
+@pytest.fixture(scope="session")
+def stranger(stack: Stack) -> Api:
+    """A caller of another tenant."""
+    key = keys.create(stack.client("dynamodb"), stack.info["table"], "stranger", "user")
+    return Api(stack.info["api_url"], key)
+
+
+@pytest.fixture(scope="session")
+def provider(stack: Stack) -> Provider:
+    return Provider(stack.info["provider_url"])
+
+
+@pytest.fixture(scope="session")
+def subscriber(stack: Stack) -> Iterator[Subscriber]:
+    """The consumer of finished jobs. It is there before the first job."""
+    consumer = Subscriber(stack.client("sqs"), stack.info["queue_urls"]["subscriber"])
+    yield consumer
+    consumer.stop()
+
+
+@pytest.fixture(scope="session")
+def crowd(stack: Stack, caller: Api, provider: Provider, subscriber: Subscriber) -> Crowd:
+    """All scenarios' jobs, submitted."""
+    return gather(stack, caller, provider)

@@ -116,9 +116,14 @@ class MemoryStore:
 
     def provider(self, name: str) -> Provider:
         with self._lock:
-            held = tuple(sorted(self.rows.get(name, {})))
-            pause = self.pauses[name][0] if name in self.pauses else Pause()
-            return Provider(name=name, held=held, pause=pause, round=self.rounds.get(name, 0))
+            held = dict(sorted(self.rows.get(name, {}).items()))
+            return Provider(
+                name=name,
+                held=tuple(held),
+                holders=tuple(held.values()),
+                pause=self.pauses[name][0] if name in self.pauses else Pause(),
+                round=self.rounds.get(name, 0),
+            )
 
     def save_pause(self, provider: str, before: Pause, after: Pause) -> bool:
         token = self._chance.token()

@@ -74,6 +74,21 @@ def redirect(location: str, status: int = 302) -> Behaviour:
     return serve(status=status, location=location)
 
 
+def raw(data: bytes) -> Behaviour:
+    """These bytes, then the end."""
+    return lambda peer: peer.send(data)
+
+
+def each(*behaviours: Callable[[Peer], object]) -> Behaviour:
+    """One after the other, then the end."""
+
+    def behave(peer: Peer) -> None:
+        for behaviour in behaviours:
+            behaviour(peer)
+
+    return behave
+
+
 def drip(data: bytes, pause: float) -> Behaviour:
     """One byte at a time."""
 

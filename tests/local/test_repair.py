@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from local.stack.places import ROOT, StackError
-from local.stack.repair import DROPPED, LEFT, lifecycle_rules, planned, repair
+from local.stack.repair import DROPPED, LEFT, gateway_answers, lifecycle_rules, planned, repair
 from local.stack.template import Template
 
 FUNCTIONS = ("AWS::Serverless::Function", "AWS::Lambda::Function")
@@ -106,6 +106,16 @@ def test_lifecycle_is_put_in_the_words_of_the_api() -> None:
             "NoncurrentVersionExpiration": {"NoncurrentDays": 3},
         },
     ]
+
+
+def test_gateway_responses_are_put_in_the_words_of_the_api() -> None:
+    """The gateway's own refusals carry the status, the type and the headers that the template gives them."""
+    answers = gateway_answers(template().wanted("Api", "GatewayResponses"))
+    unknown = answers["MISSING_AUTHENTICATION_TOKEN"]
+    assert unknown["statusCode"] == "404"
+    assert unknown["responseParameters"] == {"gatewayresponse.header.Content-Type": "'application/problem+json'"}
+    assert "urn:mediajobs:problem:not-found" in unknown["responseTemplates"]["application/json"]
+    assert answers["THROTTLED"]["responseParameters"]["gatewayresponse.header.Retry-After"] == "'1'"
 
 
 class ForgetfulTopic:

@@ -19,6 +19,7 @@ class Traits:
     lookup: bool = False
     cancel: bool = False
     webhooks: bool = True  # trusted ones; where False the poll carries the job
+    account_webhooks: bool = False  # one URL for the account: events find their job by the provider's id
     expected_s: float = 300
     max_run_s: float = 7200
     poll_floor_s: float = 10
@@ -63,6 +64,7 @@ class Answered:
     token: str
     submission: int
     provider_job_id: str | None = None
+    poll_url: str | None = None  # where the provider says this job is to be asked for, where that is not the usual place
     code: ErrorCode = ErrorCode.REJECTED
     message: str = ""
     retry_at: int | None = None

@@ -99,6 +99,7 @@ class Job:
     patience: int = 1  # doubled by a person's `wait`
     retry_at: int | None = None
     provider_job_id: str | None = None
+    poll_url: str | None = None  # where the provider said to ask for it, where that is not the usual place
     adopt: str | None = None  # a person's answer that dispatch still has to check
     cancel_requested: bool = False
     attention: Attention | None = None

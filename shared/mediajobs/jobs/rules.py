@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from mediajobs.jobs.due import far, first_due, lapses_at
+from mediajobs.jobs.due import far, first_due, first_poll, lapses_at
 from mediajobs.jobs.events import Event, Traits
 from mediajobs.jobs.model import Attention, Finding, Job
 from mediajobs.jobs.states import FindingKind, Outcome, Reason, State
@@ -104,10 +104,16 @@ def by(job: Job, when: int) -> Job:
 
 
 def unless_far(m: Moment, job: Job) -> Job:
-    """The job with `due_at` left alone unless it stands far ahead: moving it costs, and looking early costs nothing."""
+    """The job with `due_at` left alone unless it stands far ahead: moving it costs, and looking early costs nothing.
+
+    It is written once, so a claim already has in view the first poll of the running job that it will become.
+    """
     if job.due_at is not None and job.due_at <= m.now + far(m.traits):
         return job
-    return replace(job, due_at=first_due(job, m.traits))
+    due = first_due(job, m.traits)
+    if due is not None and job.slot is not None:
+        due = min(due, m.now + first_poll(m.traits))
+    return replace(job, due_at=due)
 
 
 def held(job: Job) -> str:

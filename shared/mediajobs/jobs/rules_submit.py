@@ -128,6 +128,7 @@ def bound(m: Moment) -> Job:
     job = replace(
         m.job,
         provider_job_id=m.event.provider_job_id,
+        poll_url=m.event.poll_url if isinstance(m.event, Answered) else None,
         slot=held(m.job),
         unsettled=False,
         absent=0,

@@ -67,7 +67,7 @@ def apply(  # noqa: C901 one branch for each way in which a write can end
                 return _gone(job)
             job, fresh = current, True
             continue
-        other = _claimed_elsewhere(world, decision, event)
+        other = _claimed_elsewhere(world, decision, event, traits)
         if other is not None:
             event = other
             continue
@@ -92,13 +92,15 @@ def _gone(job: Job) -> Applied:
     return Applied(job, ignored=Ignore(why=Why.UNKNOWN, rule="", says="the job is no longer kept"))
 
 
-def _claimed_elsewhere(world: World, change: Change, event: Event) -> Event | None:
+def _claimed_elsewhere(world: World, change: Change, event: Event, traits: Traits) -> Event | None:
     """Reserve a provider job id before it is bound, where it did not come in our own answer or URL.
+
+    Where events find their job by this id alone, it is reserved in any case.
 
     Returns the event to take instead where the id belongs to another job.
     """
     new = change.after.provider_job_id
-    if new is None or new == change.before.provider_job_id or not _needs_reserving(event):
+    if new is None or new == change.before.provider_job_id or not _needs_reserving(event, traits):
         return None
     holder = world.store.bind(change.before.provider, new, change.before.id)
     if holder == change.before.id:
@@ -108,7 +110,9 @@ def _claimed_elsewhere(world: World, change: Change, event: Event) -> Event | No
     return Clash(provider_job_id=new, other=holder)
 
 
-def _needs_reserving(event: Event) -> bool:
+def _needs_reserving(event: Event, traits: Traits) -> bool:
+    if traits.account_webhooks:
+        return True
     if isinstance(event, Word):
         return event.source is Source.POLL or event.submission is None
     return isinstance(event, Adopted)

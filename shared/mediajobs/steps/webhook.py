@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mediajobs.errors import InProgress, NotFound, Throttled, Unauthorized, Unavailable, WriteConflict
+from mediajobs.errors import NotFound, Retryable, Unauthorized, Unavailable
 from mediajobs.jobs.decide import Change, decide
 from mediajobs.jobs.events import Status, Traits, Word
 from mediajobs.jobs.model import Job
@@ -30,7 +30,7 @@ def take(world: World, delivery: Delivery) -> tuple[int, str]:
     verified = adapter.verify(delivery, world.clock.now())
     try:
         return _take(world, delivery, adapter, verified)
-    except (InProgress, Throttled, WriteConflict) as error:
+    except Retryable as error:
         raise Unavailable(f"try again: {type(error).__name__}", retry_after_s=5) from error
 
 

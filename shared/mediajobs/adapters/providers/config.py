@@ -8,40 +8,27 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import jmespath
-from jmespath.exceptions import JMESPathError
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
-Kind = Literal["video", "image", "audio"]
-Word = Literal["running", "succeeded", "failed", "canceled"]
+from mediajobs.adapters.providers.fields import (
+    Bytes,
+    ExactHost,
+    Expression,
+    HeaderName,
+    HeaderValue,
+    Host,
+    HttpStatus,
+    Kind,
+    Name,
+    Seconds,
+    Table,
+    Text,
+    UrlPath,
+    Word,
+)
+from mediajobs.adapters.providers.webhook_config import Webhook
 
-
-def _compiles(text: str) -> str:
-    try:
-        jmespath.compile(text)
-    except JMESPathError as fault:
-        reason = str(fault).splitlines()[0].rstrip(" :")
-        raise ValueError(f"is not JMESPath: {reason}") from None
-    return text
-
-
-Text = Annotated[str, StringConstraints(min_length=1, max_length=500)]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")]
-HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$")]
-HeaderValue = Annotated[str, StringConstraints(pattern=r"^[!-~]([ -~]{0,498}[!-~])?$")]
-UrlPath = Annotated[str, StringConstraints(pattern=r"^/[!-~]{0,500}$")]
-Host = Annotated[str, StringConstraints(pattern=r"^(\*\.)?[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?$")]
-ExactHost = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?$")]
-Expression = Annotated[str, StringConstraints(min_length=1, max_length=500), AfterValidator(_compiles)]
-HttpStatus = Annotated[int, Field(ge=400, le=599)]
-Seconds = Annotated[float, Field(gt=0, le=30 * 86400, allow_inf_nan=False)]
-Bytes = Annotated[int, Field(ge=1, le=100 * 1024**3)]
-
-
-class Table(BaseModel):
-    """A TOML table: no unknown field, no value of another type turned into the right one."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+Adapter = Literal["generic", "fal", "replicate", "runway", "bfl", "kling", "heygen"]
 
 
 class Auth(Table):
@@ -61,7 +48,7 @@ class Submit(Table):
 
     method: Literal["POST", "PUT"] = Field(default="POST", description='"POST" or "PUT"')
     path: UrlPath = Field(
-        description='the path after base_url, for example "/v1/jobs"; {model} stands for the model\'s name'
+        description='the path after base_url, for example "/v1/jobs"; {model} is the model\'s name, {endpoint} its endpoint'
     )
     model_field: Name | None = Field(default=None, description='the field for the model\'s name, for example "model"')
     input_field: Name | None = Field(
@@ -103,7 +90,22 @@ class Lookup(Table):
 class Poll(Table):
     """How to ask for one job."""
 
-    path: UrlPath = Field(description='the path after base_url, for example "/v1/jobs/{id}"')
+    path: UrlPath = Field(
+        description='the path after base_url, for example "/v1/jobs/{id}"; {model} and {endpoint} as in submit.path'
+    )
+    hosts: list[Host] = Field(
+        default=[],
+        description='hosts that may be asked at the URL of read.poll_url, with our key, for example ["*.example.com"]',
+    )
+
+
+class Result(Table):
+    """Present only where the links of a job that succeeded are told by a second address."""
+
+    path: UrlPath = Field(description='the path after base_url, for example "/v1/files?file_id={key}"; or {id}')
+    key: Expression | None = Field(
+        default=None, description='JMESPath in the answer of poll to what {key} stands for, for example "file_id"'
+    )
 
 
 class Cancel(Table):
@@ -148,20 +150,12 @@ class Read(Table):
     reference: Expression | None = Field(
         default=None, description='JMESPath to our reference, where it is echoed, for example "reference"'
     )
-
-
-class Webhook(Table):
-    """Present only where the provider calls back. Without it jobs are polled."""
-
-    data: Expression = Field(
-        default="@", description='JMESPath to the job in a webhook\'s body, for example "data"; "@" is the whole body'
+    poll_url: Expression | None = Field(
+        default=None,
+        description='JMESPath in the answer to a submit to the URL that tells of this job, for example "polling_url"',
     )
-    strategy: Literal["standard-webhooks"] = Field(
-        default="standard-webhooks", description='how a webhook is signed: "standard-webhooks"'
-    )
-    trusted: bool = Field(
-        default=True,
-        description="true: a signed webhook counts as the provider's word; false: each job is polled as well",
+    completed_at: Expression | None = Field(
+        default=None, description="JMESPath to the time at which a job ended, from which results.life_s counts"
     )
 
 
@@ -182,7 +176,27 @@ class Answers(Table):
         default=[], description="statuses that prove it only together with a Retry-After header, for example [503]"
     )
     moderated_codes: list[Text] = Field(
-        default=[], description='error codes or status words for refused content, for example ["content_moderated"]'
+        default=[],
+        description='error codes or status words for refused content, for example ["content_moderated", "SAFETY.*"]',
+    )
+    code: Expression | None = Field(
+        default=None,
+        description="JMESPath to a code that says more than the status, also in a 2xx, for example "
+        '"base_resp.status_code"',
+    )
+    ok_codes: list[Text] = Field(default=[], description='codes that are no error, for example ["0"]')
+    rejected_codes: list[Text] = Field(
+        default=[],
+        description='codes that prove a fault of the request itself, whatever the status, for example ["2013"]',
+    )
+    blocked_codes: list[Text] = Field(
+        default=[], description='codes that prove a fault of the account, whatever the status, for example ["1008"]'
+    )
+    not_accepted_codes: list[Text] = Field(
+        default=[], description='codes that prove that no job was made, whatever the status, for example ["1002"]'
+    )
+    missing_codes: list[Text] = Field(
+        default=[], description='codes by which a poll is told that the id is unknown, for example ["1203"]'
     )
 
 
@@ -216,6 +230,9 @@ class Results(Table):
     )
     allow_http: bool = Field(default=False, description="true allows http:// here and in base_url; for a laptop only")
     allow_private: bool = Field(default=False, description="true allows addresses of this machine; for a laptop only")
+    life_s: Seconds | None = Field(
+        default=None, description="how long a link serves after read.completed_at, in seconds, as it is documented"
+    )
     credential_hosts: list[ExactHost] = Field(
         default=[], description='hosts whose result links need the API key, for example ["api.example.com"]'
     )
@@ -230,12 +247,18 @@ class Model(Table):
     input_required: list[Text] = Field(
         default=[], description='fields that the input must have, for example ["prompt"]'
     )
+    name: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")] | None = Field(
+        default=None, description="the provider's own name for it, where callers know it by another"
+    )
+    endpoint: (
+        Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$", max_length=200)] | None
+    ) = Field(default=None, description='what {endpoint} stands for in paths, for example "videos/text2video"')
 
 
 class Provider(Table):
     """One provider."""
 
-    adapter: Literal["generic"] = Field(description='the adapter that maps this provider: "generic"')
+    adapter: Adapter = Field(description='the adapter that maps this provider: "generic", or a vendor\'s')
     base_url: Annotated[str, StringConstraints(pattern=r"^https?://[!-~]{1,300}$")] = Field(
         description='the address that every path follows, for example "https://api.example.com"'
     )
@@ -252,11 +275,12 @@ class Provider(Table):
     )
     lookup: Lookup | None = Field(default=None, description="a table that says how to find a job by our reference")
     poll: Poll = Field(description="a table that says how to ask for one job")
+    result: Result | None = Field(default=None, description="a table that says where the links are told, if not there")
     cancel: Cancel | None = Field(default=None, description="a table that says how to cancel a job")
     read: Read = Field(description="a table of JMESPath expressions that say where things stand in an answer")
     webhook: Webhook | None = Field(default=None, description="a table that says how to read a webhook")
     statuses: dict[Text, Word] = Field(
-        description='a table from each status word of the provider to "running", "succeeded", "failed" or "canceled"'
+        description='a table from each status word to "running", "succeeded", "failed", "canceled" or "gone" (unknown id)'
     )
     answers: Answers = Field(default=Answers(), description="a table that says what an HTTP status proves")
     timing: Timing = Field(default=Timing(), description="a table of durations")

@@ -46,6 +46,7 @@ PLAIN = {
     "patience": "patience",
     "retry_at": "retry",
     "provider_job_id": "pid",
+    "poll_url": "ask",
     "adopt": "adopt",
     "cancel_requested": "cancel",
     "provider_word": "word",

@@ -20,15 +20,21 @@ class ProviderRows:
         self._chance = chance
 
     def provider(self, name: str) -> Provider:
-        held: list[str] = []
+        held: dict[str, str] = {}
         state: dict[str, Any] = {}
         for item in self._calls.pages(ex.of_provider(name)):
             row = decoded(item)
             if row["sk"] == ex.PAUSE:
                 state = row
             else:
-                held.append(row["sk"])
-        return Provider(name=name, held=tuple(held), pause=_pause(state), round=state.get("round", 0))
+                held[row["sk"]] = row["job"]
+        return Provider(
+            name=name,
+            held=tuple(held),
+            holders=tuple(held.values()),
+            pause=_pause(state),
+            round=state.get("round", 0),
+        )
 
     def save_pause(self, provider: str, before: Pause, after: Pause) -> bool:
         token = self._chance.token()

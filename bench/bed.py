@@ -1,0 +1,134 @@
+"""All functions, each in its own process, on a bare emulator with the template's resources and a scripted provider.
+
+No event source runs by itself: whoever uses this brings each event by hand and sees what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from bench import packages, resources
+from bench.sandbox import Invocation, Sandbox
+from bench.scripted import ScriptedProvider
+from bench.wire import Wire
+from events.env import environment
+from events.scenes import configuration
+from local.stack.clients import Clients, clients
+from mediajobs.adapters.table import items
+from mediajobs.jobs.model import Job
+
+Item = dict[str, Any]
+_CREDENTIALS = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
+
+
+class Bed(AbstractContextManager["Bed"]):
+    """Use as a context. `client` speaks to the emulator directly; the functions speak through `wire`."""
+
+    def __init__(self, endpoint: str, directory: Path) -> None:
+        self.client: Clients = clients(endpoint)
+        self.wire = Wire(endpoint)
+        self.provider = ScriptedProvider()
+        self._template = resources.template()
+        self.names = resources.create(self.client)
+        self._layer = packages.layer(directory / "layer", configuration(self.provider.url))
+        self._runtime = packages.runtime(directory / "runtime")
+        self._sandboxes: dict[str, Sandbox] = {}
+        self._shards: dict[str, str] = {}
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for sandbox in self._sandboxes.values():
+            sandbox.close()
+        self.provider.close()
+        self.wire.close()
+
+    def environment(self, function: str) -> dict[str, str]:
+        """What the function sees on Lambda, and where the emulator is."""
+        own = environment(self._template, function.capitalize(), lambda word: self.names[word])
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        quiet = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
+        return kept | quiet | own | _CREDENTIALS | {"AWS_ENDPOINT_URL": self.wire.endpoint}
+
+    def sandbox(self, function: str) -> Sandbox:
+        """The function's process, started when it is first asked for."""
+        if function not in self._sandboxes:
+            paths = [self._layer, self._runtime]
+            self._sandboxes[function] = Sandbox(function, paths, self.environment(function))
+        return self._sandboxes[function]
+
+    def invoke(self, function: str, event: object, now: int | None = None) -> Invocation:
+        return self.sandbox(function).invoke(event, now=now)
+
+    # -- the table
+
+    def clear(self) -> None:
+        """Nothing is kept of what was, but what SNS remembers of publications."""
+        for name, keys in (("Table", ("pk", "sk")), ("IdempotencyTable", ("id",))):
+            for item in self._scan(name):
+                key = {each: item[each] for each in keys}
+                self.client("dynamodb").delete_item(TableName=self.names[name], Key=key)
+        for queue in ("DispatchQueue", "StoreQueue", "consumer"):
+            self.client("sqs").purge_queue(QueueUrl=self.names[queue])
+        for key in self.objects():
+            self.client("s3").delete_object(Bucket=self.names["Bucket"], Key=key)
+        self.provider.tell(())
+        self.wire.take()
+
+    def put(self, rows: Iterable[Item]) -> None:
+        for item in rows:
+            self.client("dynamodb").put_item(TableName=self.names["Table"], Item=item)
+
+    def head(self, job_id: str) -> Item:
+        """The job's head as it stands."""
+        found = self.client("dynamodb").get_item(
+            TableName=self.names["Table"], Key=items.head_key(job_id), ConsistentRead=True
+        )
+        item: Item = found["Item"]
+        return item
+
+    def job(self, job_id: str) -> Job:
+        return items.read(self.head(job_id)).job
+
+    def _scan(self, name: str) -> Iterator[Item]:
+        pages = self.client("dynamodb").get_paginator("scan").paginate(TableName=self.names[name])
+        for page in pages:
+            yield from page["Items"]
+
+    # -- what the functions sent
+
+    def messages(self, queue: str) -> list[Mapping[str, Any]]:
+        """The messages in a queue, delayed ones too; they are gone from it then."""
+        url, sqs = self.names[queue], self.client("sqs")
+        taken: list[Mapping[str, Any]] = []
+        while found := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+            taken += [json.loads(message["Body"]) for message in found]
+            for message in found:
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+        return taken
+
+    def objects(self) -> list[str]:
+        found = self.client("s3").list_objects_v2(Bucket=self.names["Bucket"])
+        return [each["Key"] for each in found.get("Contents", [])]
+
+    def changes(self) -> list[Item]:
+        """The new images that the table's stream shows since this was asked last, those without words left out."""
+        streams, arn = self.client("dynamodbstreams"), self.names["Table.StreamArn"]
+        shown: list[Item] = []
+        for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+            name = shard["ShardId"]
+            if name not in self._shards:
+                given = {"StreamArn": arn, "ShardId": name, "ShardIteratorType": "TRIM_HORIZON"}
+                self._shards[name] = streams.get_shard_iterator(**given)["ShardIterator"]
+            found = streams.get_records(ShardIterator=self._shards[name])
+            self._shards[name] = found.get("NextShardIterator", self._shards[name])
+            images = (record["dynamodb"].get("NewImage", {}) for record in found["Records"])
+            shown += [image for image in images if "out" in image]
+        return shown

@@ -1,0 +1,176 @@
+"""S3: parts in constant memory, links that download, and errors in our own words."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+from botocore.config import Config
+from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
+from moto import mock_aws
+
+from mediajobs.adapters import aws
+from mediajobs.adapters.s3 import PART_BYTES, S3Objects, client_config
+from mediajobs.errors import ConfigurationError, MediaJobsError, Retryable, Throttled
+
+BUCKET = "media-jobs-results"
+CREDENTIALS = {"region_name": "eu-west-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
+
+
+@pytest.fixture
+def s3() -> Iterator[Any]:
+    with mock_aws():
+        client = aws.client("s3", config=client_config(), **CREDENTIALS)
+        client.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+        yield client
+
+
+class Recording:
+    """A client that keeps calls, and answers uploads without storing anything; `refuse` maps a call to its error."""
+
+    def __init__(self, refuse: dict[str, Exception] | None = None) -> None:
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self._refuse = refuse or {}
+
+    def __getattr__(self, name: str) -> Any:
+        def call(**params: Any) -> dict[str, Any]:
+            self.calls.append((name, {key: value for key, value in params.items() if key != "Body"}))
+            if name in self._refuse:
+                raise self._refuse[name]
+            return {"UploadId": "u1", "ETag": f"e{len(self.calls)}"}
+
+        return call
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.calls]
+
+
+def refusal(code: str, status: int = 400) -> ClientError:
+    answer: Any = {"Error": {"Code": code, "Message": "m"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(answer, "PutObject")
+
+
+def test_small_object_is_one_put_with_its_checksum() -> None:
+    """Nine of ten results are smaller than a part: one request each."""
+    client = Recording()
+    upload = S3Objects(client, BUCKET).upload("k", "image/png")  # type: ignore[arg-type]
+    upload.write(b"abc")
+    upload.write(b"def")
+    upload.finish()
+    ((name, params),) = client.calls
+    assert name == "put_object"
+    checksum = base64.b64encode(hashlib.sha256(b"abcdef").digest()).decode()
+    assert params == {"Bucket": BUCKET, "Key": "k", "ContentType": "image/png", "ChecksumSHA256": checksum}
+
+
+def test_large_object_goes_in_equal_parts_and_its_type_is_set_at_the_start() -> None:
+    client = Recording()
+    upload = S3Objects(client, BUCKET).upload("k", "video/mp4")  # type: ignore[arg-type]
+    upload.write(bytes(PART_BYTES - 1))
+    assert client.calls == []
+    upload.write(bytes(PART_BYTES + 2))
+    upload.finish()
+    assert client.names() == ["create_multipart_upload", *["upload_part"] * 3, "complete_multipart_upload"]
+    assert client.calls[0][1]["ContentType"] == "video/mp4"
+    parts = client.calls[-1][1]["MultipartUpload"]["Parts"]
+    assert [(part["PartNumber"], part["ETag"]) for part in parts] == [(1, "e2"), (2, "e3"), (3, "e4")]
+
+
+def test_upload_of_64_mb_needs_memory_for_parts_only() -> None:
+    """Each part is let go once it is sent."""
+    upload = S3Objects(Recording(), BUCKET).upload("k", "video/mp4")  # type: ignore[arg-type]
+    piece = bytes(1 << 18)
+    tracemalloc.start()
+    for _ in range(256):
+        upload.write(piece)
+    upload.finish()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * PART_BYTES
+
+
+def test_abort_ends_a_multipart_upload_and_hides_no_fault(s3: Any) -> None:
+    """What stays behind where even that fails, the bucket's lifecycle rule removes."""
+    upload = S3Objects(s3, BUCKET).upload("k", "video/mp4")
+    upload.write(bytes(PART_BYTES))
+    assert len(s3.list_multipart_uploads(Bucket=BUCKET)["Uploads"]) == 1
+    upload.abort()
+    assert "Uploads" not in s3.list_multipart_uploads(Bucket=BUCKET)
+    client = Recording({"abort_multipart_upload": refusal("InternalError", 500)})
+    upload = S3Objects(client, BUCKET).upload("k", "video/mp4")  # type: ignore[arg-type]
+    upload.abort()
+    assert client.calls == []
+    upload.write(bytes(PART_BYTES))
+    upload.abort()
+    assert client.names()[-1] == "abort_multipart_upload"
+
+
+def test_link_downloads_the_object_under_type_and_name(s3: Any) -> None:
+    """From the bucket's own host in its region, signed the present way."""
+    objects = S3Objects(s3, BUCKET)
+    upload = objects.upload("results/job/0", "video/mp4")
+    upload.write(b"film")
+    upload.finish()
+    link = objects.link("results/job/0", seconds=120, content_type="video/mp4", name='f"ilm é;.mp4')
+    parts = urlsplit(link)
+    query = parse_qs(parts.query)
+    assert parts.netloc == f"{BUCKET}.s3.eu-west-1.amazonaws.com"
+    assert query["X-Amz-Algorithm"] == ["AWS4-HMAC-SHA256"]
+    assert query["X-Amz-Expires"] == ["120"]
+    assert query["response-content-disposition"] == [
+        "attachment; filename=\"f_ilm __.mp4\"; filename*=UTF-8''f%22ilm%20%C3%A9%3B.mp4"
+    ]
+    answer = requests.get(link, timeout=5)
+    assert (answer.content, answer.headers["content-type"]) == (b"film", "video/mp4")
+
+
+def test_client_that_signs_links_the_old_way_is_refused() -> None:
+    """boto3's default, which works in tests and fails in newer regions."""
+    client = aws.client("s3", config=Config(signature_version="s3"), **CREDENTIALS)
+    for wrong in (client, aws.client("s3", **CREDENTIALS)):
+        with pytest.raises(ConfigurationError, match="client_config"):
+            S3Objects(wrong, BUCKET).link("k", seconds=60, content_type="image/png", name="k.png")
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (refusal("SlowDown", 503), Throttled),
+        (refusal("ThrottlingException"), Throttled),
+        (refusal("InternalError", 500), Retryable),
+        (refusal("Whatever", 502), Retryable),
+        (EndpointConnectionError(endpoint_url="https://s3"), Retryable),
+        (ReadTimeoutError(endpoint_url="https://s3"), Retryable),
+        (refusal("AccessDenied", 403), ConfigurationError),
+        (refusal("NoSuchBucket", 404), ConfigurationError),
+        (refusal("EntityTooLarge"), MediaJobsError),
+    ],
+)
+def test_errors_of_the_sdk_become_ours_at_every_call(fault: Exception, expected: type[Exception]) -> None:
+    calls = ("put_object", "create_multipart_upload", "upload_part", "complete_multipart_upload", "delete_objects")
+    for call in calls:
+        objects = S3Objects(Recording({call: fault}), BUCKET)  # type: ignore[arg-type]
+        with pytest.raises(expected):
+            _use(objects, 3 if call == "put_object" else PART_BYTES + 1)
+
+
+def _use(objects: S3Objects, size: int) -> None:
+    upload = objects.upload("k", "video/mp4")
+    upload.write(bytes(size))
+    upload.finish()
+    objects.delete(["k"])
+
+
+def test_object_that_s3_would_not_delete_is_reported() -> None:
+    class Keeping:
+        def delete_objects(self, **_: Any) -> dict[str, Any]:
+            return {"Errors": [{"Key": "a", "Code": "InternalError"}]}
+
+    with pytest.raises(Retryable):
+        S3Objects(Keeping(), BUCKET).delete(["a", "b"])  # type: ignore[arg-type]

@@ -1,0 +1,78 @@
+"""Every events/<function>/<case>.json through its own handler, and what events/expected.json says comes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import resources
+from bench.bed import Bed
+from bench.sandbox import Invocation
+from events import fixed, scenes
+from tests.events.fits import misfits, opened
+
+FOLDER = Path(__file__).resolve().parents[2] / "events"
+EXPECTED: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text())
+CASES = sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.glob("*/*.json"))
+
+
+def _set_up(bed: Bed, told: dict[str, Any]) -> None:
+    bed.put(resources.api_keys())
+    for name in told.get("given", ()):
+        bed.put(scenes.scene(name, bed.provider.url))
+    script = json.dumps(told.get("provider", [])).replace(fixed.PROVIDER_URL, bed.provider.url)
+    bed.provider.tell(json.loads(script))
+
+
+def _sent(bed: Bed) -> list[dict[str, Any]]:
+    queues = {"dispatch": "DispatchQueue", "store": "StoreQueue"}
+    return [{"queue": name, "message": message} for name, queue in queues.items() for message in bed.messages(queue)]
+
+
+def _said(told: dict[str, Any], result: Invocation) -> list[str]:
+    """What is wrong with the answer."""
+    if "raises" in told:
+        return misfits(told["raises"], result.error, "error")
+    if result.error is not None:
+        return [result.stack]
+    return misfits(told["answer"], opened(result.answer), "answer")
+
+
+def _done(bed: Bed, told: dict[str, Any]) -> list[str]:
+    """What is wrong with what was done."""
+    faults = misfits(told.get("asked", []), bed.provider.asked, "asked")
+    by_text = {"key": json.dumps}
+    faults += misfits(sorted(told.get("sent", []), **by_text), sorted(_sent(bed), **by_text), "sent")
+    faults += misfits(told.get("published", 0), len(bed.messages("consumer")), "published")
+    faults += misfits(told.get("stored", 0), len(bed.objects()), "stored")
+    if "after" in told:
+        job = bed.job(told["after"]["id"])
+        faults += misfits(told["after"], {name: getattr(job, name) for name in told["after"]}, "job")
+    return faults
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_event_has_its_outcome(bed: Bed, case: str) -> None:
+    """The answer, the job, and all that was sent, published, stored and asked."""
+    told = EXPECTED[case]
+    _set_up(bed, told)
+    event = json.loads((FOLDER / f"{case}.json").read_text())
+    result = bed.invoke(case.partition("/")[0], event, fixed.NOW)
+    faults = _said(told, result) + _done(bed, told)
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_invocation_is_silent_or_tells_secrets(bed: Bed, case: str) -> None:
+    """One line at the end whatever happens, and nothing in any of them that opens or signs something."""
+    told = EXPECTED[case]
+    _set_up(bed, told)
+    event = json.loads((FOLDER / f"{case}.json").read_text())
+    result = bed.invoke(case.partition("/")[0], event, fixed.NOW)
+    assert result.lines
+    text = json.dumps(result.lines)
+    secrets = [*fixed.API_KEYS, *fixed.PROVIDER_SECRET["webhook_secrets"], fixed.TOKENS_KEY, fixed.PROMPT]
+    assert not [secret for secret in (*secrets, str(fixed.PROVIDER_SECRET["api_key"])) if secret in text]

@@ -1,0 +1,182 @@
+"""The moves of one model: invocations begin and go on, the provider works, time passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mediajobs.jobs.birth import new_job
+from mediajobs.jobs.model import Job
+from mediajobs.jobs.states import TERMINAL
+from tests.simulation.explore.effects import Effects, without
+from tests.simulation.explore.invariants import Invariants
+from tests.simulation.explore.model import FINE, Model
+from tests.simulation.explore.ports import Watch, world_of
+from tests.simulation.explore.runs import RUNS
+from tests.simulation.explore.spawns import Spawns
+from tests.simulation.explore.state import BASE, IDS, LIVE, Memory, State, Table
+from tests.simulation.explore.tape import Machine, Proc, Run, Tape
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One step of the world; `bad` names the invariant that its write breaks."""
+
+    label: tuple[Any, ...]
+    after: State
+    bad: str | None = None
+
+
+class Engine(Effects):
+    """The product's steps in the world of one model, `wrong` readings of the outside and other runs put in."""
+
+    def __init__(
+        self, model: Model, *, wrong: frozenset[str] = frozenset(), runs: dict[str, Run] | None = None
+    ) -> None:
+        super().__init__(model, Table(), wrong)
+        tape, self.watch = Tape(), Watch()
+        self.world = world_of(
+            tape,
+            self.table,
+            self.watch,
+            traits=model.traits if "key for ever" not in wrong else replace(model.traits, key_life_s=10**8),
+            limit=model.limit,
+            kept=model.kept,
+            rotates_at=None if model.rotates_s is None else BASE + model.rotates_s * 1000,
+            trusts_progress="in progress is done" in wrong,
+        )
+        self.machine = Machine(tape, self.world, {**RUNS, **(runs or {})})
+        self.invariants = Invariants(model, self.table)
+        self._grid = tuple(BASE + seconds * 1000 for seconds in model.grid)
+        self._fine = model.fine & FINE if not wrong else model.fine
+        self._spawns = Spawns(self)
+
+    def first(self) -> State:
+        jobs = tuple(self.table.row(self.new_job(j, f"i{j}")) for j in range(len(self.model.tenants)))
+        tenants = len(set(self.model.tenants))
+        return State(
+            now=self._grid[0],
+            jobs=jobs if self.model.born else (0,) * len(jobs),
+            slots=(),
+            pause=0,
+            room=(0, (-1,) * tenants),
+            paid=(),
+            wire=(),
+            procs=(),
+            left=tuple(self.model.left.get(kind, 0) for kind in self.kinds),
+            memory=Memory(generation=(0,) * len(jobs)),
+        )
+
+    def new_job(self, number: int, incarnation: str) -> Job:
+        return new_job(
+            job_id=IDS[number],
+            tenant=self.model.tenants[number],
+            provider="sim",
+            model="m",
+            payload_digest=b"\0" * 32,
+            incarnation=incarnation,
+            start_within_s=self.model.start_within_s,
+            traits=self.model.traits,
+            now=self._grid[0],
+        )
+
+    def free_token(self, state: State) -> str:
+        """A token that nobody in this world has: the same one in worlds that differ in nothing else."""
+        used = {self.machine.proc(number).token for number in state.procs} | {wired.token for wired in state.wire}
+        rows = self.table.rows
+        used |= {attempt.token for n in state.jobs if n and (attempt := rows[n].attempt) is not None}
+        used |= {rows[n].incarnation for n in state.jobs if n} | {paid.incarnation for paid in state.paid}
+        used |= {key.split("/")[3] for key, _ in state.memory.objects}
+        used |= {name.split(".")[1] for name, _ in state.memory.sent}
+        return next(token for number in range(99) if (token := f"w{number}") not in used)
+
+    # -- moves
+
+    def moves(self, state: State) -> Iterator[Move]:
+        yield from self._steps(state)
+        yield from self._spawns.moves(state)
+        yield from self._provider(state)
+        yield from self._time(state)
+
+    def _steps(self, state: State) -> Iterator[Move]:
+        last = -1
+        for number in state.procs:
+            if number != last:
+                yield from self.step(state, number)
+            last = number
+
+    def step(self, state: State, number: int) -> Iterator[Move]:
+        """One call of one invocation, answered in every way."""
+        rest = list(state.procs)
+        rest.remove(number)
+        bare = state._replace(procs=tuple(rest))
+        proc = self.machine.proc(number)
+        for note, after, answer in self.perform(bare, proc):
+            bad = self.invariants.write(proc.op) if proc.op[0] == "write" and _stands(answer) else None
+            moved = self.machine.resume(number, answer, state.now)
+            yield Move(("step", number, note), self.put(after, moved), bad)
+
+    def put(self, state: State, number: int) -> State:
+        """The world with this invocation, taken on to its next call between which others may come."""
+        while number:
+            proc = self.machine.proc(number)
+            if proc.op[0] in self._fine:
+                return state._replace(procs=tuple(sorted((*state.procs, number))))
+            _, state, answer = self.perform(state, proc)[0]
+            number = self.machine.resume(number, answer, state.now)
+        return state
+
+    def _provider(self, state: State) -> Iterator[Move]:
+        for wired in dict.fromkeys(state.wire):
+            after, name = self.accept(state, wired)
+            yield Move(("accepts unheard", wired[0], wired[2], name), after)
+            if not any(self.machine.proc(n).token == wired.token for n in state.procs):
+                yield Move(("request lost", wired[0], wired[2]), without(state, wired))
+        for at, paid in enumerate(state.paid):
+            if paid.status == LIVE:
+                for status in self.model.ends:
+                    yield Move(("ends", at, status), self.end(state, at, status))
+            if paid.known and self.model.loses:
+                lost = (*state.paid[:at], paid._replace(known=False, status=self._lost(paid.status)), *state.paid[at + 1 :])
+                yield Move(("forgets", at), state._replace(paid=lost))
+        yield from self._ttl(state)
+
+    def _lost(self, status: int) -> int:
+        """A provider that forgets a live job may have it running on, or dead; it is the worse that counts."""
+        return status
+
+    def _ttl(self, state: State) -> Iterator[Move]:
+        if not self.model.clears:
+            return
+        for job, number in enumerate(state.jobs):
+            row = self.table.rows[number]
+            if number and row.state in TERMINAL and row.published_at is not None:
+                jobs = (*state.jobs[:job], 0, *state.jobs[job + 1 :])
+                generation = state.memory.generation
+                generation = (*generation[:job], generation[job] + 1, *generation[job + 1 :])
+                memory = state.memory._replace(generation=generation)
+                yield Move(("ttl", job), state._replace(jobs=jobs, memory=memory))
+
+    def _time(self, state: State) -> Iterator[Move]:
+        later = [now for now in self._grid if now > state.now]
+        if later and self._may_pass(state, later[0]):
+            yield Move(("time", (later[0] - BASE) // 1000), self.at(state, later[0]))
+
+    def _may_pass(self, state: State, now: int) -> bool:
+        """No provider job lives beyond max run, unless the model says so."""
+        most = self.model.traits.max_run_s * 1000
+        return self.model.overruns or not any(p.status == LIVE and now >= p.born + most for p in state.paid)
+
+    def at(self, state: State, now: int) -> State:
+        """The world at a later time: invocations have been cut by their timeout, and requests on the wire with them."""
+        procs = tuple(number for number in state.procs if self._lives(self.machine.proc(number), now))
+        wire = tuple(wired for wired in state.wire if now - wired.sent <= self.model.lives_ms("dispatch"))
+        return state._replace(now=now, procs=procs, wire=wire)
+
+    def _lives(self, proc: Proc, now: int) -> bool:
+        return now - proc.born <= self.model.lives_ms(proc.kind)
+
+
+def _stands(answer: Any) -> bool:
+    return type(answer) is tuple and answer[0] == "written"

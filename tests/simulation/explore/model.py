@@ -1,0 +1,54 @@
+"""What one model allows to happen, and how often. Small numbers: each model looks at one subject from all sides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mediajobs.jobs.events import Traits
+
+# Calls between which anything may happen; the others are taken together with the call before them.
+FINE = frozenset(
+    ("load write send answer poll lookup cancel publish begin end clear stream put delete save_pause bind create").split()
+)
+
+MINUTE_S = 60
+HOUR_S = 3600
+DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """One bounded world. `left` names what may still happen: invocations by kind, and faults."""
+
+    name: str
+    says: str
+    traits: Traits
+    left: dict[str, int]
+    grid: tuple[int, ...] = (0, 61, 400)  # seconds at which the world may stand
+    start_within_s: int = DAY_S
+    tenants: tuple[str, ...] = ("a",)  # one job each
+    born: bool = True  # the jobs stand already
+    limit: int = 1
+    fine: frozenset[str] = FINE
+    answers: tuple[str, ...] = ("refuse",)  # beside accepting and silence: refuse wait reject block
+    people: tuple[str, ...] = ()  # the words that an operator uses
+    kept: frozenset[str] = frozenset()  # idempotency records: intake, publish
+    links: tuple[str, ...] = ("good",)  # what a result link may serve
+    ends: tuple[int, ...] = (1, 2)  # how provider jobs may end
+    echo: bool = False  # the provider repeats our reference
+    rotates_s: int | None = None  # when a changed base URL makes the same request another one
+    overruns: bool = False  # a provider job may live beyond max run
+    wrong_404: int = 0  # polls that are told "unknown" of a job that lives
+    loses: bool = False  # the provider may forget its jobs: 404 for good
+    clears: bool = False  # published heads may be removed by their ttl
+    lags: bool = False  # the waiting room's index may show nothing yet
+    words: tuple[str, ...] = ("running", "end")  # webhooks: a sign of life, the end, a word that nobody knows
+    cancel_ways: tuple[str, ...] = ("now", "later")
+    life_s: dict[str, int] = field(default_factory=dict)  # how long an invocation may take, by kind
+    recovers: bool = True  # every state is also recovered from
+    patience_s: int = 3 * DAY_S  # within which a recovery has to end
+    long: dict[str, int] = field(default_factory=dict)  # what is allowed more often in the long form
+    long_grid: tuple[int, ...] | None = None
+
+    def lives_ms(self, kind: str) -> int:
+        return 1000 * self.life_s.get(kind, {"store": 900}.get(kind, 100))

@@ -1,0 +1,369 @@
+"""The product's ports, each call of which goes to the tape; what has no bearing on the rules is answered here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from mediajobs.errors import InProgress, MediaJobsError
+from mediajobs.jobs.decide import Change
+from mediajobs.jobs.events import Answered, AnswerKind, Status, Traits
+from mediajobs.jobs.model import Job, Link
+from mediajobs.messages import Delivery, Do, Progress, Report, ReportKind, Request, Verified
+from mediajobs.pauses import Pause, Provider
+from mediajobs.ports import Created, Exists, LinkRules, Lost, Settings, SlotTaken, World, Written
+from tests import samples
+from tests.simulation.explore.state import IDS, Table
+from tests.simulation.explore.tape import Tape
+
+SECRET = b"k" * 32
+BODY = json.dumps({"input": {}, "metadata": {}}).encode()
+PROVIDER = "sim"
+
+
+def plain_error(name: str) -> bool:
+    """An error that the design foresees."""
+    return name in {error.__name__ for error in _family(MediaJobsError)}
+
+
+def _family(error: type[Exception]) -> list[type[Exception]]:
+    return [error, *(each for child in error.__subclasses__() for each in _family(child))]
+
+
+class Watch:
+    """What the ports noticed that no answer shows."""
+
+    def __init__(self) -> None:
+        self.broken: str | None = None
+
+
+class TapeClock:
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def now(self) -> int:
+        return self._tape.now
+
+    def sleep(self, seconds: float) -> None:
+        raise AssertionError("no step sleeps")
+
+
+class TapeChance:
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def token(self) -> str:
+        return str(self._tape.ask("token")[1])
+
+    def fraction(self) -> float:
+        return 0.0
+
+    def pick(self, names: tuple[str, ...]) -> str:
+        return names[0]  # the choice by which the most claims collide
+
+
+class TapeStore:
+    """Implements the part of `ports.Store` that the explored steps use."""
+
+    def __init__(self, tape: Tape, table: Table) -> None:
+        self._ask, self._table = tape.ask, table
+
+    def put_input(self, job_id: str, body: bytes, digest: bytes, ttl: int) -> None: ...
+    def note_event(self, job_id: str, entry: str, ttl: int) -> None: ...
+
+    def save_progress(self, job_id: str, progress: Progress, ttl: int, *, every_ms: int) -> bool:
+        return True
+
+    def input(self, job: Job) -> bytes | None:
+        return BODY
+
+    def _row(self, number: int) -> Job | None:
+        return self._table.rows[number] if number else None
+
+    def create(self, job: Job) -> Created | Exists:
+        made, number = self._ask("create", IDS.index(job.id), self._table.row(job))
+        return (Created if made else Exists)(self._table.rows[number])
+
+    def load(self, job_id: str, *, strong: bool = True) -> Job | None:
+        return self._row(self._ask("load", IDS.index(job_id), strong))
+
+    def load_many(self, ids: Sequence[str]) -> list[Job]:
+        rows = [self.load(job_id, strong=False) for job_id in ids]
+        return [row for row in rows if row is not None]
+
+    def write(self, change: Change) -> Written | Lost | SlotTaken:
+        before, after = change.before, change.after
+        words = change.after.out or ""
+        said, number = self._ask(
+            "write", IDS.index(after.id), self._table.row(before), self._table.row(after), change.rule, words
+        )
+        if said == "taken":
+            return SlotTaken()
+        return Written(self._table.rows[number]) if said == "written" else Lost(self._row(number))
+
+    def bind(self, provider: str, provider_job_id: str, job_id: str) -> str:
+        return IDS[self._ask("bind", provider_job_id, IDS.index(job_id))]
+
+    def bound(self, provider: str, provider_job_id: str) -> str | None:
+        number = self._ask("bound", provider_job_id)
+        return None if number is None else IDS[number]
+
+    def provider(self, name: str) -> Provider:
+        slots, pause, present = self._ask("provider")
+        return Provider(
+            name=name,
+            held=tuple(row for row, _ in slots),
+            holders=tuple(IDS[holder] for _, holder in slots),
+            pause=self._table.pauses[pause],
+            round=present,
+        )
+
+    def save_pause(self, provider: str, before: Pause, after: Pause) -> bool:
+        return bool(self._ask("save_pause", before.revision, after))
+
+    def raise_round(self, provider: str, reached: int) -> None:
+        self._ask("raise_round", reached)
+
+    def next_turn(self, provider: str, tenant: str, present: int) -> int:
+        return int(self._ask("next_turn", tenant, present))
+
+    def give_back_turn(self, provider: str, tenant: str) -> None:
+        self._ask("give_back_turn", tenant)
+
+    def waiting(self, provider: str, most: int) -> tuple[str, ...]:
+        return tuple(IDS[number] for number in self._ask("waiting", most))
+
+    def first_seen(self, name: str, now: int, ttl: int) -> int:
+        return now
+
+
+class TapeQueues:
+    def __init__(self, tape: Tape) -> None:
+        self._ask = tape.ask
+
+    def dispatch(self, job_id: str, do: Do, delay_s: int = 0) -> None:
+        self._ask("mail", "dispatch", IDS.index(job_id), do, delay_s)
+
+    def store(self, job_id: str, delay_s: int = 0) -> None:
+        self._ask("mail", "store", IDS.index(job_id), "", delay_s)
+
+
+class TapeTopic:
+    def __init__(self, tape: Tape) -> None:
+        self._ask = tape.ask
+
+    def publish(self, message: str, *, group: str, deduplication_id: str) -> None:
+        self._ask("publish", deduplication_id, IDS.index(group), json.loads(message)["status"])
+
+
+class TapeUpload:
+    def __init__(self, tape: Tape, key: str) -> None:
+        self._ask, self._key, self._body = tape.ask, key, bytearray()
+
+    def write(self, data: bytes) -> None:
+        self._body += data
+
+    def finish(self) -> None:
+        self._ask("put", self._key, hashlib.sha256(self._body).hexdigest())
+
+    def abort(self) -> None: ...
+
+
+class TapeObjects:
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def upload(self, key: str, content_type: str) -> TapeUpload:
+        return TapeUpload(self._tape, key)
+
+    def link(self, key: str, *, seconds: int, content_type: str, name: str) -> str:
+        return key
+
+    def delete(self, keys: Sequence[str]) -> None:
+        if keys:
+            self._tape.ask("delete", tuple(keys))
+
+
+class Served:
+    """A download: good media that differs from run to run, an error, or what is no media."""
+
+    def __init__(self, answer: str) -> None:
+        self._body = b"" if answer == "bad" else samples.png(2 + sum(answer.encode()) % 50)
+        self.status = {"dead": 403, "cut": 503}.get(answer, 200)
+        self.headers: dict[str, str] = {}
+
+    def chunks(self) -> Iterator[bytes]:
+        yield self._body
+
+    def close(self) -> None: ...
+
+
+class TapeHttp:
+    def __init__(self, tape: Tape) -> None:
+        self._ask = tape.ask
+
+    def stream(self, url: str, headers: dict[str, str], rules: LinkRules) -> Served:
+        return Served(self._ask("stream", url))
+
+
+class TapeAdapter:
+    """A provider by its traits; a delivery's body says who, what and when."""
+
+    name = PROVIDER
+
+    def __init__(self, tape: Tape, traits: Traits, rotates_at: int | None) -> None:
+        self._tape, self._traits, self._rotates_at = tape, traits, rotates_at
+
+    def traits(self, model: str) -> Traits:
+        return self._traits
+
+    def models(self) -> tuple[str, ...]:
+        return ("m",)
+
+    def check_input(self, model: str, body: dict[str, object]) -> None: ...
+
+    def request(self, job: Job, body: dict[str, object], webhook_url: str | None) -> Request:
+        # A base URL that is changed while a job is under way: the same request would not be the same bytes.
+        late = self._rotates_at is not None and self._tape.now >= self._rotates_at
+        return Request(method="POST", url="https://b.test" if late else "https://a.test", body=job.reference.encode())
+
+    def submit(self, request: Request, token: str, submission: int, now: int) -> Answered:
+        job_id, number, incarnation = request.body.decode().split(".")
+        self._tape.ask("send", (IDS.index(job_id), incarnation, int(number), request.url), token)
+        kind, provider_job_id, wait_s = self._tape.ask("answer", token)
+        retry_at = None if wait_s is None else self._tape.now + wait_s * 1000
+        return Answered(
+            kind=AnswerKind(kind),
+            token=token,
+            submission=submission,
+            provider_job_id=provider_job_id,
+            retry_at=retry_at,
+        )
+
+    def poll(self, job: Job, provider_job_id: str) -> Report:
+        return self._report(self._tape.ask("poll", provider_job_id))
+
+    def lookup(self, job: Job) -> Report:
+        return self._report(self._tape.ask("lookup", (IDS.index(job.id), job.incarnation, job.submission)))
+
+    def cancel(self, job: Job) -> Report:
+        return self._report(self._tape.ask("cancel", job.provider_job_id))
+
+    def _report(self, said: tuple[str, str | None, str, str | None]) -> Report:
+        kind, provider_job_id, status, reference = said
+        links = (Link(url=f"https://media.test/{provider_job_id}"),) if status == Status.SUCCEEDED else ()
+        return Report(
+            kind=ReportKind(kind),
+            provider_job_id=provider_job_id,
+            status=Status(status),
+            reference=reference,
+            links=links,
+        )
+
+    def verify(self, delivery: Delivery, now: int) -> Verified:
+        return Verified(event_id=delivery.body.decode(), timestamp=now, body_digest="0" * 64)
+
+    def read(self, delivery: Delivery) -> Report:
+        provider_job_id, status = delivery.body.decode().split(" ")
+        return self._report(("word", provider_job_id, status, None))
+
+    def link_rules(self, model: str) -> LinkRules:
+        return LinkRules(kind="image")
+
+    def link_headers(self) -> dict[str, str]:
+        return {}
+
+
+class TapeProviders:
+    def __init__(self, adapter: TapeAdapter) -> None:
+        self._adapter = adapter
+
+    def names(self) -> tuple[str, ...]:
+        return (PROVIDER,)
+
+    def get(self, name: str) -> Any:
+        return self._adapter
+
+
+class TapeSecrets:
+    def tokens(self, *, refresh: bool = False) -> bytes:
+        return SECRET
+
+
+class TapeOnce:
+    """Idempotency records: an answer is replayed, a twin is told that the work is in progress."""
+
+    def __init__(self, tape: Tape, kept: frozenset[str], *, trusts_progress: bool = False) -> None:
+        self._ask, self._kept, self._trusts = tape.ask, kept, trusts_progress
+
+    def __call__(self, name: str, key: Sequence[str], function: Callable[[], str]) -> str:
+        if name not in self._kept:
+            return function()
+        record = (name, *key)
+        found = self._ask("begin", record)
+        if found == "done" or (found == "running" and self._trusts):
+            return "replay"
+        if found == "running":
+            raise InProgress(name)
+        try:
+            answer = function()
+        except Exception:
+            self._ask("clear", record)
+            raise
+        self._ask("end", record)
+        return answer
+
+
+class Quiet:
+    """Log and metrics; a step that failed for a reason that no design foresees is noticed."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def count(self, name: str, value: int = 1, **dimensions: str) -> None: ...
+    def info(self, message: str, **fields: object) -> None: ...
+    def warning(self, message: str, **fields: object) -> None: ...
+
+    def error(self, message: str, **fields: object) -> None:
+        error = fields.get("error")
+        name = error if isinstance(error, str) else type(error).__name__
+        if not plain_error(name):
+            self._watch.broken = f"{message}: {name} {fields.get('detail', '')}"
+
+
+def world_of(  # noqa: PLR0913 one argument for each thing that a model may set
+    tape: Tape,
+    table: Table,
+    watch: Watch,
+    *,
+    traits: Traits,
+    limit: int,
+    kept: frozenset[str],
+    rotates_at: int | None,
+    trusts_progress: bool,
+) -> World:
+    """The product's world, every call of which ends at the tape."""
+    from mediajobs.adapters.idempotency import submit_once
+
+    store: Any = TapeStore(tape, table)
+    quiet: Any = Quiet(watch)
+    http: Any = TapeHttp(tape)
+    secrets: Any = TapeSecrets()
+    return World(
+        clock=TapeClock(tape),
+        chance=TapeChance(tape),
+        store=store,
+        queues=TapeQueues(tape),
+        topic=TapeTopic(tape),
+        objects=TapeObjects(tape),
+        http=http,
+        providers=TapeProviders(TapeAdapter(tape, traits, rotates_at)),
+        secrets=secrets,
+        once=TapeOnce(tape, kept, trusts_progress=trusts_progress),
+        create=lambda job: submit_once(store, job),
+        metrics=quiet,
+        log=quiet,
+        settings=Settings(max_in_flight=limit, callback_base="https://me.test"),
+    )

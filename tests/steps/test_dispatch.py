@@ -1,0 +1,399 @@
+"""Dispatch: one claim, one request, one recorded answer; whatever dies in between."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from mediajobs.errors import ConfigurationError, Throttled
+from mediajobs.jobs.decide import Change
+from mediajobs.jobs.events import AnswerKind, Status
+from mediajobs.jobs.states import Outcome, Source, State
+from mediajobs.pauses import Pause, PauseReason
+from mediajobs.steps.dispatch import digest_of
+from tests.steps.kit import KEYED, PLAIN, Killed, Stage
+
+NOT_ACCEPTED, AMBIGUOUS = AnswerKind.NOT_ACCEPTED, AnswerKind.AMBIGUOUS
+BLOCKED, REJECTED = AnswerKind.BLOCKED, AnswerKind.REJECTED
+
+
+def pause_of(stage: Stage) -> Pause:
+    return stage.store.provider("sim").pause
+
+
+def test_a_job_is_claimed_with_a_slot_before_its_request_leaves() -> None:
+    stage = Stage()
+    job = stage.job()
+    seen: list[tuple[State, str | None]] = []
+    stage.sim.during_submit = lambda _: seen.append((stage.state(job), stage.read(job).slot))
+    stage.sim.accept("p-1")
+    assert stage.dispatch(job) == "accepted"
+    assert seen == [(State.SUBMITTING, "001")]
+    assert (stage.state(job), stage.read(job).provider_job_id, stage.held()) == (State.RUNNING, "p-1", {"001": job.id})
+
+
+def test_the_request_carries_the_key_and_the_jobs_own_webhook_url() -> None:
+    stage = Stage()
+    job = stage.running()
+    request = stage.sim.submits[0]
+    assert request.headers["Idempotency-Key"] == job.reference
+    assert json.loads(request.body)["webhook_url"] == f"https://jobs.example/v1/webhooks/sim/{stage.ref(job)}"
+
+
+def test_without_a_callback_base_no_webhook_url_is_sent() -> None:
+    stage = Stage(callback_base=None)
+    job = stage.job()
+    stage.sim.accept()
+    stage.dispatch(job)
+    assert json.loads(stage.sim.submits[0].body)["webhook_url"] is None
+
+
+def test_messages_may_come_again_early_and_late() -> None:
+    stage = Stage()
+    job = stage.running()
+    for _ in range(3):
+        assert stage.dispatch(job) == "past"
+    assert len(stage.sim.submits) == 1
+
+
+def test_a_message_about_nothing_is_taken() -> None:
+    stage = Stage()
+    job = stage.job()
+    del stage.store.jobs[job.id]
+    assert stage.dispatch(job) == "unknown"
+
+
+def test_two_dispatchers_that_read_the_same_row_send_one_request() -> None:
+    """H8: the second one gets ahead between the first one's read and its claim."""
+    stage = Stage(limit=2)
+    job = stage.job()
+
+    def twin(_: Change) -> None:
+        stage.sim.accept("p-1")
+        assert stage.dispatch(job) == "accepted"
+
+    stage.store.before_write = [twin]
+    assert stage.dispatch(job) == "lost"
+    assert len(stage.sim.submits) == 1
+    assert stage.held() == {stage.read(job).slot: job.id}
+
+
+def test_a_claim_whose_answer_was_lost_and_that_was_sent_again_is_our_own() -> None:
+    stage = Stage()
+    job = stage.job()
+    stage.store.resend = True
+    stage.sim.accept()
+    assert stage.dispatch(job) == "accepted"
+
+
+def test_a_row_that_another_took_is_left_and_the_next_free_number_is_tried() -> None:
+    stage = Stage(limit=3)
+    job = stage.job()
+
+    def taken(change: Change) -> None:
+        stage.store.rows.setdefault("sim", {})[str(change.after.slot)] = "somebody"
+
+    stage.store.before_write = [taken, taken]
+    stage.sim.accept()
+    assert stage.dispatch(job) == "accepted"
+    assert set(stage.store.rows["sim"]) == {"001", "002", "003"}
+
+
+def test_with_no_number_left_the_job_is_turned_away_and_nothing_is_sent() -> None:
+    stage = Stage(limit=2)
+    job = stage.job()
+
+    def taken(change: Change) -> None:
+        stage.store.rows.setdefault("sim", {})[str(change.after.slot)] = "somebody"
+
+    stage.store.before_write = [taken, taken]
+    assert stage.dispatch(job) == "lost"
+    assert stage.sim.submits == []
+    assert stage.read(job).wait is not None
+
+
+def test_the_start_deadline_is_checked_before_a_claim() -> None:
+    stage = Stage()
+    job = stage.job(start_within_s=60)
+    stage.clock.advance(60)
+    assert stage.dispatch(job) == "expired"
+    assert (stage.state(job), stage.sim.submits) == (State.FAILED, [])
+
+
+# -- answers
+
+
+def test_rejected_fails_the_job_and_frees_the_slot() -> None:
+    stage = Stage()
+    job = stage.job()
+    stage.sim.answer(REJECTED, message="no such style")
+    assert stage.dispatch(job) == "rejected"
+    assert (stage.state(job), stage.held()) == (State.FAILED, {})
+
+
+def test_not_accepted_comes_back_later_with_the_same_key() -> None:
+    stage = Stage()
+    job = stage.job()
+    stage.sim.answer(NOT_ACCEPTED, message="refused")
+    stage.dispatch(job)
+    assert stage.held() == {}
+    waits = stage.read(job).retry_at
+    assert waits is not None
+    assert waits - stage.clock.now() >= 10_000
+    assert stage.dispatch(job) == "not now"
+    stage.clock.advance(15)
+    stage.sim.accept()
+    assert stage.dispatch(job) == "accepted"
+    assert stage.sim.submits[0] == stage.sim.submits[1]
+
+
+def test_retries_back_off_and_stop_at_a_quarter_of_an_hour() -> None:
+    stage = Stage()
+    job = stage.job()
+    waits = []
+    for _ in range(10):
+        stage.sim.answer(NOT_ACCEPTED)
+        assert stage.dispatch(job) == "not_accepted"
+        retry_at = stage.read(job).retry_at
+        assert retry_at is not None
+        waits.append((retry_at - stage.clock.now()) / 1000)
+        stage.clock.advance(waits[-1])
+    assert all(floor <= wait <= floor * 1.2 for wait, floor in zip(waits, (10, 20, 40, 80, 160), strict=False))
+    assert max(waits) <= 1080
+
+
+@pytest.mark.parametrize("asked_s", [0, 7, 300])
+def test_retry_after_is_kept_and_never_makes_a_loop_without_a_pause(asked_s: int) -> None:
+    stage = Stage()
+    job = stage.job()
+    asked = stage.clock.now() + asked_s * 1000
+    stage.sim.answer(NOT_ACCEPTED, message="HTTP 429", retry_at=asked)
+    stage.dispatch(job)
+    retry_at = stage.read(job).retry_at
+    assert retry_at is not None
+    assert retry_at >= max(asked, stage.clock.now() + 10_000)
+    assert pause_of(stage).reason == (PauseReason.RETRY_AFTER if asked_s else None)
+
+
+def test_ambiguous_with_a_key_is_sent_again_byte_for_byte() -> None:
+    stage = Stage()
+    job = stage.unsure()
+    assert stage.held() == {"001": job.id}
+    stage.clock.advance(15)
+    stage.sim.accept("p-1")
+    assert stage.dispatch(job) == "accepted"
+    assert stage.sim.submits[0] == stage.sim.submits[1]
+    assert stage.read(job).unsettled is False
+
+
+def test_ambiguous_without_a_key_asks_a_person_and_is_never_sent_again() -> None:
+    stage = Stage(PLAIN)
+    job = stage.unsure()
+    assert stage.reason(job) == "ambiguous_submission"
+    stage.clock.advance(90_000)
+    assert stage.dispatch(job) == "not now"
+    assert len(stage.sim.submits) == 1
+
+
+def test_ambiguous_and_then_429_frees_nothing() -> None:
+    """H1: the 429 was for the retry; the first request may have been accepted."""
+    stage = Stage()
+    job = stage.unsure()
+    stage.clock.advance(15)
+    stage.sim.answer(NOT_ACCEPTED, message="HTTP 429")
+    assert stage.dispatch(job) == "not_accepted"
+    assert stage.held() == {"001": job.id}
+    assert stage.read(job).unsettled
+    other = stage.job("other")
+    assert stage.dispatch(other) == "turned away"
+
+
+def test_an_unusable_configuration_counts_as_blocked_since_nothing_was_sent() -> None:
+    stage = Stage()
+    job = stage.job()
+
+    def broken(_: object) -> None:
+        raise ConfigurationError("no secret")
+
+    stage.sim.during_submit = broken
+    assert stage.dispatch(job) == "blocked"
+    assert (stage.held(), pause_of(stage).reason) == ({}, PauseReason.BLOCKED)
+
+
+def test_attempt_and_answer_stand_in_the_history() -> None:
+    stage = Stage()
+    job = stage.unsure()
+    stage.clock.advance(15)
+    stage.sim.answer(NOT_ACCEPTED)
+    stage.dispatch(job)
+    assert [entry.split("|")[1] for entry in stage.read(job).history[2:]] == ["~ambiguous", "~not_accepted_unsettled"]
+
+
+# -- a dispatcher that dies
+
+
+def test_a_killed_claim_is_left_alone_within_its_lease_and_resumed_with_the_same_key_after_it() -> None:
+    """SQS brings the message back at 90 s, the lease ends at 60."""
+    stage = Stage(KEYED)
+    job = stage.killed()
+    assert stage.read(job).attempt is not None
+    assert stage.receive(job, receives=1) == "not now"
+    stage.clock.advance(90)
+    stage.sim.accept("p-1")
+    assert stage.receive(job, receives=2) == "accepted"
+    assert stage.sim.submits[0] == stage.sim.submits[1]
+    assert stage.held() == {"001": job.id}
+
+
+def test_a_killed_claim_without_a_key_asks_a_person_and_keeps_its_slot() -> None:
+    stage = Stage(PLAIN)
+    job = stage.killed()
+    stage.clock.advance(90)
+    assert stage.receive(job, receives=2) == "not now"
+    assert stage.reason(job) == "ambiguous_submission"
+    assert (len(stage.sim.submits), stage.held()) == (1, {"001": job.id})
+
+
+def test_a_killed_claim_whose_key_may_be_forgotten_is_not_sent_again() -> None:
+    stage = Stage(replace(KEYED, key_life_s=180))
+    job = stage.killed()
+    stage.clock.advance(90)
+    assert stage.receive(job) == "not now"
+    assert stage.reason(job) == "ambiguous_submission"
+
+
+def test_the_answer_of_a_dispatcher_whose_lease_ended_is_heard_only_if_it_is_accepted() -> None:
+    """H21 and A4: another one has resumed meanwhile."""
+    for kind, state in ((REJECTED, State.SUBMITTING), (AnswerKind.ACCEPTED, State.RUNNING)):
+        stage = Stage()
+        job = stage.job()
+
+        def slow(_: object, stage: Stage = stage, job: object = job) -> None:
+            stage.sim.during_submit = None
+            stage.clock.advance(61)
+            with pytest.raises(Killed):
+                _resume_and_die(stage, job)
+
+        stage.sim.during_submit = slow
+        stage.sim.answer(kind, provider_job_id="p-1" if kind is AnswerKind.ACCEPTED else None)
+        stage.dispatch(job)
+        assert stage.state(job) is state
+        assert stage.held() == {"001": job.id}
+
+
+def _resume_and_die(stage: Stage, job: object) -> None:
+    def die(_: object) -> None:
+        raise Killed
+
+    stage.sim.during_submit = die
+    stage.dispatch(job)  # type: ignore[arg-type]
+
+
+def test_an_answer_that_could_not_be_written_is_resumed_like_a_death() -> None:
+    stage = Stage()
+    job = stage.job()
+    stage.sim.accept("p-1")
+
+    def throttle(_: object) -> None:
+        stage.store.throttles = 1
+
+    stage.sim.during_submit = throttle
+    with pytest.raises(Throttled):
+        stage.receive(job)
+    stage.sim.during_submit = None
+    assert stage.read(job).attempt.outcome is Outcome.OPEN  # type: ignore[union-attr]
+    stage.clock.advance(90)
+    stage.sim.accept("p-1")
+    assert stage.receive(job) == "accepted"
+
+
+# -- byte for byte
+
+
+def test_a_retry_that_would_differ_is_not_sent() -> None:
+    """A changed base URL, adapter or token secret: the provider would take it for another request."""
+    stage = Stage()
+    job = stage.unsure()
+    stage.clock.advance(15)
+    stage.sim.base_url = "https://elsewhere.example"
+    assert stage.dispatch(job) == "lost"
+    assert (stage.reason(job), len(stage.sim.submits)) == ("ambiguous_submission", 1)
+
+
+def test_a_rotated_token_secret_changes_the_webhook_url_and_so_the_bytes() -> None:
+    stage = Stage()
+    job = stage.unsure()
+    stage.clock.advance(15)
+    stage.secrets.key = b"another-key-for-webhook-urls-of-64-chars"
+    assert stage.dispatch(job) == "lost"
+    assert stage.reason(job) == "ambiguous_submission"
+
+
+def test_the_digest_tells_every_part_of_a_request_apart() -> None:
+    stage = Stage()
+    stage.running()
+    request = stage.sim.submits[0]
+    others = [
+        replace(request, method="PUT"),
+        replace(request, url=request.url + "?x"),
+        replace(request, headers={**request.headers, "A": "b"}),
+        replace(request, body=request.body + b" "),
+    ]
+    digests = {digest_of(one) for one in (request, *others)}
+    assert len(digests) == 5
+    assert all(len(digest) == 24 for digest in digests)
+
+
+# -- a person's resubmit
+
+
+def test_a_resubmit_sends_a_new_key() -> None:
+    from mediajobs.jobs.events import Decision, DecisionKind
+
+    stage = Stage(PLAIN)
+    job = stage.unsure()
+    stage.clock.advance(60)
+    attention = job.attention
+    assert attention is not None
+    stage.apply(job, Decision(kind=DecisionKind.RESUBMIT, attention_version=attention.version))
+    stage.sim.accept("p-2")
+    assert stage.dispatch(job) == "accepted"
+    first, second = (request.headers["Idempotency-Key"] for request in stage.sim.submits)
+    assert first != second
+    assert json.loads(stage.sim.submits[1].body)["webhook_url"].endswith(stage.ref(stage.read(job)))
+
+
+def test_a_dispatcher_that_was_overtaken_by_a_resubmit_does_not_send_the_old_key() -> None:
+    from mediajobs.jobs.events import Decision, DecisionKind
+
+    stage = Stage(KEYED)
+    job = stage.unsure()
+    stage.clock.advance(90)
+
+    def person(_: Change) -> None:
+        stage.dead_letter(job)
+        stage.clock.advance(90_000)
+        current = stage.apply(job, _tick())
+        assert current.attention is not None
+        stage.apply(job, Decision(kind=DecisionKind.RESUBMIT, attention_version=current.attention.version))
+
+    stage.store.before_write = [person]
+    assert stage.dispatch(job) == "lost"
+    assert len(stage.sim.submits) == 1
+
+
+def _tick() -> object:
+    from mediajobs.jobs.events import Tick
+
+    return Tick()
+
+
+def test_webhooks_during_the_request_win_over_a_lost_answer() -> None:
+    stage = Stage(PLAIN)
+    job = stage.job()
+    stage.sim.during_submit = lambda _: stage.say(job, Status.RUNNING, source=Source.WEBHOOK)
+    stage.sim.answer(AMBIGUOUS, message="timeout")
+    assert stage.dispatch(job) == "stale"
+    assert (stage.state(job), stage.reason(job)) == (State.RUNNING, None)
