@@ -71,12 +71,11 @@ def _submitting() -> Iterator[Case]:
     yield case("rejected", "The request's own fault.", wrong, state="failed", slot=None)
     busy = {"status": 503, "headers": {"Retry-After": "7"}, "body": {"error": {"code": "busy", "message": "Later."}}}
     later = {"state": "submitting", "slot": None, "unsettled": False}
-    yield case("not-accepted", "Proven: nothing was accepted.", busy, **later, out="next dispatch")
+    yield case("not-accepted", "Proven: nothing was accepted.", busy, **later, out="dispatch next")
     unpaid = {"status": 402, "body": {"error": {"code": "payment", "message": "No credit."}}}
     yield case("blocked", "The account's fault: the provider is paused.", unpaid, **later)
     broken = {"status": 500, "body": {"error": {"code": "internal", "message": "Something went wrong."}}}
-    unknown = {"state": "submitting", "slot": story("killed").job.slot, "unsettled": True}
-    del unknown["slot"]  # whichever number was free
+    unknown = {"state": "submitting", "unsettled": True, "attention": None}
     yield case("ambiguous", "Perhaps paid for: the slot is kept.", broken, **unknown)
     yield case("cut", "So is an answer that never came.", {"cut": True}, **unknown)
 
@@ -140,12 +139,12 @@ def store() -> Iterator[Case]:
     yield _work("store", "not-ours", "Not a message of ours.", '{"task": 1}')
 
 
-def _shown(told: Story, status: str = "completed") -> dict[str, Any]:
+def _shown(told: Story) -> dict[str, Any]:
     """The job as the provider shows it when asked."""
     url = f"{PROVIDER_URL}/files/{told.provider_job_id}/0.mp4"
     outputs = [{"url": url, "content_type": "video/mp4", "expires_at": "2027-01-15T09:00:00Z"}]
-    job = {"id": told.provider_job_id, "status": status, "reference": told.job.reference}
-    return {"status": 200, "body": job | ({"outputs": outputs} if status == "completed" else {"progress": 30})}
+    job = {"id": told.provider_job_id, "status": "completed", "reference": told.job.reference, "outputs": outputs}
+    return {"status": 200, "body": job}
 
 
 def reconcile() -> Iterator[Case]:
@@ -155,14 +154,14 @@ def reconcile() -> Iterator[Case]:
 
     due, ready = story("due"), story("unpublished")
     poll = f"GET /sim/v1/jobs/{due.provider_job_id}"
-    shown = _shown(due, "processing")
-    live = {"given": ("due",), "provider": (shown,), "asked": (poll,), "after": {"id": due.job.id, "state": "running"}}
-    yield case("tick", "A job whose webhook did not come is polled.", **live)
-    yield case("tick-unsubstituted", "The time as an emulator hands it over.", "<aws.scheduler.scheduled-time>", **live)
-    yield case("tick-by-hand", "Invoked without a time.", None, **live)
-    over = {"id": due.job.id, "state": "storing", "out": "store next live"}
+    over = {"id": due.job.id, "state": "storing", "slot": None}
     done = {"given": ("due",), "provider": (_shown(due),), "asked": (poll,), "after": over}
-    yield case("tick-finds-result", "The poll says what the webhook would have.", **done)
+    yield case("tick", "The poll says what the webhook that did not come would have.", **done)
+    yield case("tick-unsubstituted", "The time as an emulator hands it over.", "<aws.scheduler.scheduled-time>", **done)
+    yield case("tick-by-hand", "Invoked without a time.", None, **done)
+    says = "The provider does not know the job: once is no proof."
+    lost = {"given": ("due",), "provider": (GONE, _shown(due)), "asked": (poll, poll), "after": over}
+    yield case("tick-lost-once", says, **lost)
     ended = {"id": ready.job.id, "state": "succeeded", "due_at": None}
     yield case("tick-publishes", "An end that relay lost.", given=("unpublished",), after=ended, published=1)
     woken = {"queue": "dispatch", "message": {"job": story("waiting").job.id, "do": "submit"}}

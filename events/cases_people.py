@@ -153,17 +153,20 @@ def _resolving() -> Iterator[Case]:
         return {"decision": word, "attention_version": version, **more}
 
     adopt = decided("adopt", provider_job_id="found-by-hand")
-    yield case("adopt", "Dispatch checks the id first.", adopt, document(202), adopt="found-by-hand", out="dispatch live")
-    again = {"submission": 2, "attention": None, "out": "next dispatch live"}
+    yield case("adopt", "Dispatch checks the id first.", adopt, document(202), adopt="found-by-hand", out="dispatch")
+    again = {"submission": 2, "attention": None, "provider_job_id": None}
     yield case("resubmit", "May charge again, under a new key.", decided("resubmit"), document(200), **again)
     failed = document(200, status="failed", error={"code": "failed_by_operator"})
     yield case("fail", "The job ends.", decided("fail"), failed, state="failed", slot=None)
     old = {"decision": "fail", "attention_version": version - 1}
     yield case("old-version", "The question has changed since.", old, problem(409, "conflict"), state="submitting")
     unfit = problem(409, "conflict")
+    event = _job("/resolve", "unsure", OPERATOR, decided("resubmit"))
+    says = "The first request may still be on the wire: try again in a minute."
+    yield _case("resolve-resubmit-too-soon", says, event, unfit, "unsure", submission=1)
     yield case("wrong-decision", "No answer to this question.", decided("retry"), unfit, state="submitting")
     unnamed = problem(422, "unprocessable")
-    yield case("no-version", "Which question?", {"decision": "fail"}, unnamed, state="submitting")
+    yield case("no-version", "It does not say which question.", {"decision": "fail"}, unnamed, state="submitting")
     event = _job("/resolve", "ambiguous", USER, decided("fail"))
     yield _case(
         "resolve-as-user", "Operators only.", event, problem(403, "forbidden"), "ambiguous", state="submitting"

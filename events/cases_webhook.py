@@ -5,25 +5,34 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from events.case import Case, document, problem
 from events.fixed import NOW, RETIRED_WEBHOOK_SECRET, WEBHOOK_SECRET
-from events.scenes import Story, reference, story
+from events.scenes import reference, story
 from events.shapes import api
+from mediajobs.jobs.model import Job
 from mediajobs.signatures import sign_standard
 
 EVENT_ID = "msg_2bKfQ0jH3sVt9yWqLpXz1aBcDeF"
 SECOND = 1000
 
 
-def body(told: Story, kind: str, **data: Any) -> bytes:
+class Told(Protocol):
+    """A job, and what it is to its provider; a scene's story is one."""
+
+    job: Job
+    provider_job_id: str
+    provider_url: str
+
+
+def body(told: Told, kind: str, **data: Any) -> bytes:
     """What the provider says of the scene's job."""
     job = {"id": told.provider_job_id, "model": told.job.model, "reference": told.job.reference, **data}
     return json.dumps({"type": f"job.{kind}", "data": job}).encode()
 
 
-def completed(told: Story) -> bytes:
+def completed(told: Told) -> bytes:
     url = f"{told.provider_url}/files/{told.provider_job_id}/0.mp4"
     output = {"url": url, "content_type": "video/mp4", "size": 3141, "expires_at": "2027-01-15T09:00:00Z"}
     return body(told, "completed", status="completed", progress=100, outputs=[output], error=None)
@@ -89,7 +98,8 @@ def _good() -> Iterator[Case]:
     same = {"state": "running", "version": 3}
     yield _case("progress", "Kept beside the job.", step, document(200, verdict="progress"), "running", **same)
     odd = delivery(body(told, "archived", status="archived"), ref)
-    yield _case("unknown-word", "Changes nothing.", odd, document(200, verdict="noted"), "running", **same)
+    kept = {"state": "running", "provider_word": "archived"}
+    yield _case("unknown-word", "Kept, and moves nothing.", odd, document(200, verdict="noted"), "running", **kept)
 
 
 def _forged() -> Iterator[Case]:

@@ -19,7 +19,8 @@ USER_KEY, OPERATOR_KEY = API_KEYS
 
 WEBHOOK_SECRET = "whsec_" + base64.b64encode(b"events of this repository only..").decode()
 RETIRED_WEBHOOK_SECRET = "whsec_" + base64.b64encode(b"the secret before the rotation..").decode()
-PROVIDER_SECRET = {"api_key": "provider-key-of-the-events", "webhook_secrets": [WEBHOOK_SECRET]}
+PROVIDER_API_KEY = "provider-key-of-the-events"
+PROVIDER_SECRET = {"api_key": PROVIDER_API_KEY, "webhook_secrets": [WEBHOOK_SECRET]}
 TOKENS_KEY = "signs-webhook-urls-in-the-events-of-this-repository-only-0000000"
 
 # Where links lead and providers live in the files; a run puts its own address here.

@@ -199,7 +199,13 @@ def _failed(url: str) -> Story:
 
 def _ambiguous(url: str) -> Story:
     """A provider without keys or lookup gave no usable answer: a person is asked."""
-    told = Story("ambiguous", url, provider="sim-nokey", created=NOW - 5 * _S).claimed(NOW - 4 * _S)
+    told = Story("ambiguous", url, provider="sim-nokey", created=NOW - 100 * _S).claimed(NOW - 99 * _S)
+    return told.answered(AnswerKind.AMBIGUOUS, NOW - 98 * _S, message="HTTP 500")
+
+
+def _unsure(url: str) -> Story:
+    """The same a moment ago: its request may still be on the wire."""
+    told = Story("unsure", url, provider="sim-nokey", created=NOW - 5 * _S).claimed(NOW - 4 * _S)
     return told.answered(AnswerKind.AMBIGUOUS, NOW - 3 * _S, message="HTTP 500")
 
 
@@ -235,6 +241,7 @@ _STORIES: Mapping[str, Callable[[str], Story]] = {
     "published": _published,
     "failed": _failed,
     "ambiguous": _ambiguous,
+    "unsure": _unsure,
     "canceling": _canceling,
     "late": _late,
     "waiting": _waiting,

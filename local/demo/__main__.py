@@ -19,8 +19,6 @@ from local.stack.places import ROOT, StackError
 from local.stack.stack import Stack
 from local.stack.start import Wanted
 
-REPORT = ROOT / "build" / "demo" / "report.json"
-
 
 def main() -> int:
     """Run; 0 only where no invariant was violated."""
@@ -39,7 +37,7 @@ def main() -> int:
         return 2
 
 
-def run(stack: Stack, options: Options, path: Path = REPORT) -> int:
+def run(stack: Stack, options: Options) -> int:
     """The main job on a stack that is up; writes the report."""
     info = stack.info
     user, operator = Api(info["api_url"], info["api_key"]), Api(info["api_url"], info["operator_key"])
@@ -64,7 +62,7 @@ def run(stack: Stack, options: Options, path: Path = REPORT) -> int:
         people.resolve()
     watch.until_settled(options.wait_s)
     _let_publications_arrive(watch, stack)
-    return _judge(stack, watch, options, time.monotonic() - started, path)
+    return _judge(stack, watch, options, time.monotonic() - started, ROOT / "build" / options.name / "report.json")
 
 
 def _let_publications_arrive(watch: Watch, stack: Stack) -> None:

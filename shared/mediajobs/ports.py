@@ -260,7 +260,15 @@ class ProviderAdapter(Protocol):
     def cancel(self, job: Job) -> Report: ...
 
     def verify(self, delivery: Delivery, now: int) -> Verified:
-        """Raises Unauthorized for everything that is not rightly signed and fresh."""
+        """Raises Unauthorized for everything that is not rightly signed and fresh.
+
+        Unavailable where the sender's published keys cannot be had, ConfigurationError for a secret of ours that
+        cannot be used.
+        """
+        ...
+
+    def challenge(self, delivery: Delivery) -> dict[str, str] | None:
+        """What a test delivery wants to be sent back; None for every other one. Says nothing of who sent it."""
         ...
 
     def read(self, delivery: Delivery) -> Report:

@@ -141,7 +141,7 @@ class Parts:
         from mediajobs.adapters.providers.loading import load
         from mediajobs.adapters.providers.registry import Registry
 
-        return Registry(load(PROVIDERS.read_text(encoding="utf-8")), http, secrets)
+        return Registry(load(PROVIDERS.read_text(encoding="utf-8")), http, secrets, clock=self.clock)
 
 
 class Lazy:

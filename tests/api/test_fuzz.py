@@ -22,6 +22,9 @@ from tests.api.stubs import JOB_ID, scene
 class Refuses:
     """Every delivery is wrongly signed."""
 
+    def challenge(self, world: World, delivery: Delivery) -> dict[str, str] | None:
+        return None
+
     def take(self, world: World, delivery: Delivery) -> tuple[int, str]:
         raise Unauthorized("not authorized")
 

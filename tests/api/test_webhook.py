@@ -28,6 +28,9 @@ class Takes:
     error: Exception | None = None
     taken: list[Delivery] = field(default_factory=list)
 
+    def challenge(self, world: World, delivery: Delivery) -> dict[str, str] | None:
+        return None
+
     def take(self, world: World, delivery: Delivery) -> tuple[int, str]:
         self.taken.append(delivery)
         if self.error:

@@ -319,3 +319,11 @@ def test_row_29_a_late_answer_of_the_bound_job_is_stale_and_of_another_one_a_fin
         [("extra_submission", "p1")],
     )
     life.expect("29b", answered(ACCEPTED, provider_job_id="p1"))
+
+
+def test_row_29_an_answer_that_a_webhook_has_beaten_still_says_where_to_ask() -> None:
+    life = Life().claim()
+    life.do(word(Status.RUNNING, "p0"))
+    life.expect("29p", answered(ACCEPTED, provider_job_id="p0", poll_url="https://queue.example/p0"))
+    assert (life.state, life.job.poll_url, life.job.out) == (State.RUNNING, "https://queue.example/p0", None)
+    life.expect("29b", answered(ACCEPTED, provider_job_id="p0", poll_url="https://queue.example/p0"))

@@ -66,6 +66,13 @@ def test_row_12_an_id_that_belongs_to_another_job_binds_nothing_and_raises_atten
     life.expect("12e", Clash(provider_job_id="p0", other="b" * 26))
 
 
+def test_row_12_an_answer_that_names_another_jobs_id_raises_attention_within_the_lease() -> None:
+    life = Life(KEYED).claim()
+    life.expect("12d", Clash(provider_job_id="p0", other="b" * 26))
+    assert (life.reason, life.job.unsettled, life.job.slot) == ("ambiguous_submission", True, "001")
+    Life().idle().expect("12e", Clash(provider_job_id="p0", other="b" * 26))
+
+
 def test_row_14_a_dead_attempt_without_key_or_lookup_raises_attention() -> None:
     life = Life(PLAIN).claim().later(60)
     life.expect("14", TICK)

@@ -147,10 +147,11 @@ class World:
             return
         if change.rule == INVALID_RESULT:
             return
+        if (number, change.before.submission) in self.excused:
+            return  # a person adopted another submission's job; this one is a finding
         self.ended_by_us.add(number)
-        alive = [
-            truth for truth in self._of(number, change.before.submission) if truth.status in FINAL[:1] or truth.live
-        ]
+        own = self._of(number, change.before.submission)
+        alive = [truth for truth in own if truth.live or truth.status is Status.SUCCEEDED]
         assert not alive, f"row {change.rule} ended a job that is live or paid for: {alive}"
 
     def _of(self, number: int, submission: int) -> list[Truth]:

@@ -1,4 +1,4 @@
-"""The application developer's side of the deployed API, as bare as HTTP is: nothing is retried and nothing is hidden."""
+"""The application developer's side of the deployed API, as bare as HTTP is: nothing is retried, nothing hidden."""
 
 from __future__ import annotations
 

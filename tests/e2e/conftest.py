@@ -14,12 +14,13 @@ import pytest
 from cli import keys
 from local.stack import Stack, Wanted
 from tests.e2e.client import Api
-from tests.e2e.crowd import Crowd, gather
-from tests.e2e.truth import Provider, Subscriber
+from tests.e2e.crowd import PROMPT, Crowd, gather
+from tests.e2e.schedule import Metronome
+from tests.e2e.truth import Provider, Subscriber, changed, rows
 
 ORDER = (
     "test_cancel", "test_people", "test_happy", "test_submit_faults", "test_event_faults", "test_result_faults",
-    "test_burst", "test_killed", "test_blocked", "test_misuse_of_submit", "test_misuse_of_routes",
+    "test_burst", "test_killed", "test_blocked", "test_idempotency", "test_misuse_of_submit", "test_misuse_of_routes",
     "test_misuse_of_webhooks", "test_laptop_stack", "test_slow_ends", "test_whole_run", "test_redeploy",
 )  # fmt: skip
 HERE = Path(__file__).parent
@@ -79,6 +80,34 @@ def subscriber(stack: Stack) -> Iterator[Subscriber]:
 
 
 @pytest.fixture(scope="session")
-def crowd(stack: Stack, caller: Api, provider: Provider, subscriber: Subscriber) -> Crowd:
+def metronome(stack: Stack) -> Iterator[Metronome]:
+    """Reconcile does not wait for the minute."""
+    beats = Metronome(stack.client("lambda"), stack.info["functions"]["Reconcile"])
+    yield beats
+    beats.stop()
+
+
+@pytest.fixture(scope="session")
+def crowd(stack: Stack, caller: Api, provider: Provider, subscriber: Subscriber, metronome: Metronome) -> Crowd:
     """All scenarios' jobs, submitted."""
     return gather(stack, caller, provider)
+
+
+@pytest.fixture(scope="session")
+def blocked(crowd: Crowd, caller: Api, provider: Provider) -> list[str]:
+    """Three jobs, submitted while the provider refuses the account; everybody else there has ended before."""
+    for job_id in (*crowd.burst, crowd["kill-dispatch"], crowd["overdue-wait"]):
+        caller.ended(job_id, 180)
+    provider.configure(block={"provider": "sim", "seconds": 15})
+    document = {"provider": "sim", "model": "image-1", "input": {"prompt": PROMPT, "duration_s": 1}}
+    answers = [caller.submit(f"blocked-{number}", document) for number in range(3)]
+    assert {answer.status for answer in answers} == {202}
+    return [str(answer.json["request_id"]) for answer in answers]
+
+
+@pytest.fixture(scope="module")
+def untouched(stack: Stack, crowd: Crowd) -> Iterator[None]:
+    """Whatever the module's tests send changes nothing in the table, but for jobs that were on their way anyway."""
+    before = rows(stack)
+    yield
+    assert changed(before, rows(stack)) == []

@@ -28,7 +28,9 @@ def test_end_dropped(crowd: Crowd, caller: Api, provider: Provider) -> None:
     assert provider.events(crowd["end-dropped"], "completed") == []
 
 
-def test_end_told_five_times(crowd: Crowd, caller: Api, provider: Provider, subscriber: Subscriber, stack: Stack) -> None:
+def test_end_told_five_times(
+    crowd: Crowd, caller: Api, provider: Provider, subscriber: Subscriber, stack: Stack
+) -> None:
     """One effect: five transitions, one publication; the others stand in the event list with the same digest."""
     job_id = crowd["repeated"]
     job = caller.ended(job_id)

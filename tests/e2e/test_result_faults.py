@@ -1,4 +1,4 @@
-"""What can be wrong with a result, forced: nothing bad is ever shown, and a paid result is not given up for one slip."""
+"""What can be wrong with a result, forced: nothing bad is ever shown, and no paid result is given up for one slip."""
 
 from __future__ import annotations
 

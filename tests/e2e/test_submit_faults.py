@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tests.e2e.client import Api, notes, steps
@@ -54,13 +56,11 @@ def test_refused_submit_goes_later(
     submits = provider.submits(crowd[name])
     assert [line["status"] for line in submits] == [*refusals, 201]
     asked_ms = 3000 if name == "unavailable-before" else 1000
-    assert all(later["at"] - earlier["at"] >= asked_ms for earlier, later in zip(submits, submits[1:], strict=False))
+    assert all(later["at"] - earlier["at"] >= asked_ms for earlier, later in pairwise(submits))
     assert len(provider.charges(crowd[name])) == 1
 
 
-def test_pause_that_was_asked_for_holds_for_the_whole_provider(
-    crowd: Crowd, caller: Api, provider: Provider
-) -> None:
+def test_pause_that_was_asked_for_holds_for_the_whole_provider(crowd: Crowd, caller: Api, provider: Provider) -> None:
     """Nobody is submitted to the provider in the seconds for which it asked, but what was on its way."""
     caller.ended(crowd["unavailable-before"])
     lines = [line for line in provider.ledger()["submits"] if line["provider"] == "sim"]

@@ -15,6 +15,7 @@ from mediajobs.jobs.model import Job
 from tests.e2e.client import JSON, send
 
 T = TypeVar("T")
+Rows = dict[tuple[str, str], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -99,24 +100,35 @@ def until(look: Callable[[], T], seconds: float) -> T:
     return found
 
 
-def rows(stack: Stack) -> dict[tuple[str, str], dict[str, Any]]:
+def rows(stack: Stack) -> Rows:
     """Every item of the job table, by its key."""
     pages = stack.client("dynamodb").get_paginator("scan").paginate(TableName=stack.info["table"], ConsistentRead=True)
     return {(item["pk"]["S"], item["sk"]["S"]): item for page in pages for item in page["Items"]}
 
 
-def heads(table: dict[tuple[str, str], dict[str, Any]]) -> dict[str, Job]:
+def heads(table: Rows) -> dict[str, Job]:
     """The jobs of a table's items, through the product's own reading."""
-    return {job.id: job for (_, row), item in table.items() if row == items.HEAD and (job := items.read(item).job)}
+    found = [items.read(item).job for (_, row), item in table.items() if row == items.HEAD]
+    return {job.id: job for job in found}
 
 
-def slots(table: dict[tuple[str, str], dict[str, Any]]) -> dict[tuple[str, str], str]:
+def slots(table: Rows) -> dict[tuple[str, str], str]:
     """Who holds each slot row, by provider and row."""
     return {
         (key.removeprefix("S#"), row): item["job"]["S"]
         for (key, row), item in table.items()
         if key.startswith("S#") and row != "pause"
     }
+
+
+def changed(before: Rows, after: Rows) -> list[tuple[str, str]]:
+    """Keys of items that came, went or became others, without jobs that were not published and providers' own state."""
+    open_ones = {f"J#{job.id}" for job in heads(before).values() if job.published_at is None}
+    return [
+        key
+        for key in sorted(before.keys() | after.keys())
+        if key[0] not in open_ones and key[0][:2] not in ("S#", "W#") and before.get(key) != after.get(key)
+    ]
 
 
 def logged(stack: Stack, function: str) -> list[dict[str, Any]]:
@@ -126,10 +138,3 @@ def logged(stack: Stack, function: str) -> list[dict[str, Any]]:
     pages = logs.get_paginator("filter_log_events").paginate(logGroupName=deployed["LoggingConfig"]["LogGroup"])
     lines = (event["message"].strip() for page in pages for event in page["events"])
     return [json.loads(line) for line in lines if line.startswith("{")]
-
-
-def tick(stack: Stack, *, wait: bool = True) -> None:
-    """Run reconcile as the schedule does, sooner than the minute."""
-    kind = "RequestResponse" if wait else "Event"
-    event = json.dumps({"scheduled_time": "<aws.scheduler.scheduled-time>"}).encode()
-    stack.client("lambda").invoke(FunctionName=stack.info["functions"]["Reconcile"], InvocationType=kind, Payload=event)

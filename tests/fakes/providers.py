@@ -113,6 +113,9 @@ class ScriptedAdapter:
         digest = hashlib.sha256(delivery.body).hexdigest()
         return Verified(event_id=delivery.headers["webhook-id"][0], timestamp=now, body_digest=digest)
 
+    def challenge(self, delivery: Delivery) -> dict[str, str] | None:
+        return None
+
     def read(self, delivery: Delivery) -> Report:
         try:
             said = json.loads(delivery.body)

@@ -43,7 +43,7 @@ def account() -> Iterator[int]:
     """The port of an emulator with nothing in it; it ends with this process, however that ends."""
     ensure("sam")
     ensure("ministack")
-    place, port = Place("readme"), free_port()
+    place, port = Place("aws"), free_port()
     processes = Processes(place)
     with exclusive(place):
         processes.stop()

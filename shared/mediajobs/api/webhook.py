@@ -13,6 +13,8 @@ from mediajobs.ports import World
 class Steps(Protocol):
     """What this edge calls: `mediajobs.steps.webhook`."""
 
+    def challenge(self, world: World, delivery: Delivery) -> dict[str, str] | None: ...
+
     def take(self, world: World, delivery: Delivery) -> tuple[int, str]: ...
 
 
@@ -26,6 +28,9 @@ def build(world: World, steps: Steps) -> edge.Handler:
             headers=keys.headers(call.event),
             body=bodies.raw(call.event),
         )
+        echo = steps.challenge(world, delivery)
+        if echo is not None:
+            return edge.answer(200, echo)
         status, verdict = steps.take(world, delivery)
         return edge.answer(status, {"verdict": verdict})
 

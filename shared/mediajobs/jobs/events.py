@@ -64,7 +64,9 @@ class Answered:
     token: str
     submission: int
     provider_job_id: str | None = None
-    poll_url: str | None = None  # where the provider says this job is to be asked for, where that is not the usual place
+    poll_url: str | None = (
+        None  # where the provider says this job is to be asked for, where that is not the usual place
+    )
     code: ErrorCode = ErrorCode.REJECTED
     message: str = ""
     retry_at: int | None = None

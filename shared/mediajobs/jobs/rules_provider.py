@@ -115,6 +115,10 @@ def _accepted_other(m: Moment) -> bool:
     return m.event.kind is AnswerKind.ACCEPTED and _other(m) and extra_is_new(m)
 
 
+def _says_where_to_ask(m: Moment) -> bool:
+    return _ours(m) and m.event.poll_url not in (None, m.job.poll_url)
+
+
 def _gone_enough(m: Moment) -> bool:
     lost = attention_is(Reason.PROVIDER_LOST)(m)
     return _ours(m) and not lost and m.job.misses + 1 >= m.traits.lost_after
@@ -197,6 +201,9 @@ ROWS: tuple[Rule, ...] = (
          says="another provider job of this job lives or lived"),
     rule("29a", frozenset({State.RUNNING}) | _past, Answered, guard=_accepted_other, effect=_extra,
          says="another request of this job was accepted"),
+    rule("29p", State.RUNNING, Answered, guard=_says_where_to_ask,
+         effect=lambda m: replace(m.job, poll_url=m.event.poll_url),
+         says="the answer that a webhook has beaten still says where to ask"),
     rule("29b", frozenset({State.RUNNING}) | _past, Answered, why=Why.STALE,
          says="an answer that comes after the job went on"),
     rule("29x", State.RUNNING, Word, why=Why.STALE, says="not the bound id"),

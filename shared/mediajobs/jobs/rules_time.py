@@ -31,6 +31,12 @@ def _unknown_fate(m: Moment, evidence: str) -> Job:
     return asks(replace(m, job=job), Reason.AMBIGUOUS_SUBMISSION, evidence, unsettled=True)
 
 
+def _clashes(m: Moment) -> bool:
+    """Whoever brought the id: an answer within its lease too, since it will bring the same id again."""
+    asked = m.job.attention is not None and not attention_is(Reason.DEAD_LETTER)(m)
+    return not is_idle(m.job) and not asked
+
+
 def _never_found(m: Moment) -> Job:
     job = _unknown_fate(m, "the provider does not find our reference, which proves nothing")
     return replace(job, absent=m.job.absent + 1)
@@ -76,7 +82,7 @@ ROWS: tuple[Rule, ...] = (
     rule("12b", State.SUBMITTING, Absent, guard=_unanswered, effect=_absent,
          says="absent proves nothing: counted, asked again"),
     rule("12c", frozenset(State), Absent, why=Why.STALE, says="nothing to look up"),
-    rule("12d", State.SUBMITTING, Clash, guard=_unanswered,
+    rule("12d", State.SUBMITTING, Clash, guard=_clashes,
          effect=lambda m: _unknown_fate(m, f"provider job {m.event.provider_job_id} belongs to job {m.event.other}"),
          remark=remark("clash"), says="the id found belongs to another job: nothing bound"),
     rule("12e", frozenset(State), Clash, why=Why.STALE, says="nothing was to be bound"),

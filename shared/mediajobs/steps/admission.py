@@ -84,6 +84,8 @@ def wake(world: World, provider_name: str) -> int:
     """Ask dispatch to look at as many waiting jobs as rows are free; returns how many."""
     if provider_name not in world.providers.names():
         return 0  # it left the configuration; its jobs end by their start deadline or by a person
+    if not world.store.waiting(provider_name, 1):
+        return 0  # nearly always: asked first, because it costs half of what the slots cost
     adapter = world.providers.get(provider_name)
     provider = world.store.provider(provider_name)
     now = world.clock.now()

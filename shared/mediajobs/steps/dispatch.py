@@ -204,7 +204,7 @@ def _adoption(job: Job, provider_job_id: str, report: Report) -> Event:
         return AdoptRefused(
             provider_job_id=provider_job_id, message=f"provider job {provider_job_id} has ended: {said}"
         )
-    submission = _submission_in(job, report.reference)
+    submission = submission_in(job, report.reference)
     if report.reference and submission is None:
         return AdoptRefused(
             provider_job_id=provider_job_id,
@@ -213,7 +213,7 @@ def _adoption(job: Job, provider_job_id: str, report: Report) -> Event:
     return Adopted(provider_job_id=provider_job_id, submission=submission)
 
 
-def _submission_in(job: Job, reference: str | None) -> int | None:
+def submission_in(job: Job, reference: str | None) -> int | None:
     """The submission that an echoed reference of this very job names."""
     parts = (reference or "").split(".")
     if len(parts) != 3 or parts[0] != job.id or parts[2] != job.incarnation or not parts[1].isdecimal():
@@ -223,7 +223,7 @@ def _submission_in(job: Job, reference: str | None) -> int | None:
 
 def word_of(job: Job, report: Report) -> Word:
     """What a poll, lookup or cancel said, as an event about the bound (or looked-up) provider job."""
-    submission = _submission_in(job, report.reference)
+    submission = submission_in(job, report.reference)
     return Word(
         status=report.status,
         provider_job_id=report.provider_job_id or job.provider_job_id or "",

@@ -61,7 +61,9 @@ def _next(world: World, job: Job) -> None:
 
 def _publish(world: World, job: Job) -> None:
     # Read again: an image of the stream lacks what is kept beside the head, and the mark writes the head whole.
-    current = world.store.load(job.id)
+    current = world.store.load(job.id, strong=False)
+    if current is None or current.version < job.version:  # a replica that is behind the stream
+        current = world.store.load(job.id)
     if current is not None:
         publish(world, current)
 

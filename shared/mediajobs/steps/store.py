@@ -20,11 +20,11 @@ RETRY_CAP_MS = 900 * SECOND
 
 def store(world: World, job_id: str) -> str:
     """Take one message; returns what came of it. A run that loses leaves no object behind that a job names."""
-    job = world.store.load(job_id)
-    if job is None or job.state is not State.STORING:
-        return "past"
-    if job.attention is not None:
-        return "a person is asked"
+    job = world.store.load(job_id, strong=False)
+    if job is None or not _is_wanted(job):  # only to do nothing is confirmed; what is done is written under a version
+        job = world.store.load(job_id)
+    if job is None or not _is_wanted(job):
+        return "past" if job is None or job.state is not State.STORING else "a person is asked"
     adapter = world.providers.get(job.provider)
     traits = adapter.traits(job.model)
     run = world.chance.token()
@@ -35,6 +35,10 @@ def store(world: World, job_id: str) -> str:
         record_failure(world, job, "store", error, traits, world.clock.now() + wait)
         return f"failed: {type(error).__name__}"
     return _finish(world, job, event, traits)
+
+
+def _is_wanted(job: Job) -> bool:
+    return job.state is State.STORING and job.attention is None
 
 
 def _finish(world: World, job: Job, event: Event, traits: Traits) -> str:

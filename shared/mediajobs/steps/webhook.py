@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from mediajobs.errors import NotFound, Retryable, Unauthorized, Unavailable
+from mediajobs.errors import ConfigurationError, NotFound, Retryable, Unauthorized, Unavailable
 from mediajobs.jobs.decide import Change, decide
 from mediajobs.jobs.events import Status, Traits, Word
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import OPEN, Source
 from mediajobs.messages import Delivery, Progress, Report, ReportKind, Verified
 from mediajobs.ports import ProviderAdapter, World
+from mediajobs.signatures import BadSignature
 from mediajobs.steps.apply import apply
+from mediajobs.steps.dispatch import submission_in
 from mediajobs.steps.tokens import parse_ref, ref_is_ours
 
 GRACE_MS = 600_000
 PROGRESS_EVERY_MS = 1_000
 DAY_S = 86_400
+_JOB_ID = re.compile(r"[a-z2-7]{26}")
 _FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELED})
 
 
@@ -27,11 +31,53 @@ def take(world: World, delivery: Delivery) -> tuple[int, str]:
     unusable), NotFound (no such provider) and Unavailable (send it again).
     """
     adapter = _adapter(world, delivery)
-    verified = adapter.verify(delivery, world.clock.now())
+    verified = _verified(world, delivery, adapter)
     try:
         return _take(world, delivery, adapter, verified)
     except Retryable as error:
         raise Unavailable(f"try again: {type(error).__name__}", retry_after_s=5) from error
+
+
+def challenge(world: World, delivery: Delivery) -> dict[str, str] | None:
+    """What is to be sent back, where this is a test delivery of a provider that makes them; raises as `take`.
+
+    Only a sender that is proved gets an answer: by its signature, or by the token in a job's own URL.
+    """
+    adapter = _adapter(world, delivery)
+    wanted = adapter.challenge(delivery)
+    if wanted is None:
+        return None
+    verified = _verified(world, delivery, adapter)
+    if _find(world, delivery) is None and not verified.proven:
+        raise _refused(world, delivery, "the job of this URL is not there")
+    world.log.info("challenge answered", provider=delivery.provider)
+    return wanted
+
+
+def _verified(world: World, delivery: Delivery, adapter: ProviderAdapter) -> Verified:
+    """One answer to all who cannot prove themselves, and one line that tells an operator why."""
+    try:
+        return adapter.verify(delivery, world.clock.now())
+    except Unauthorized as error:
+        reason = error.reason if isinstance(error, BadSignature) else error.detail
+        raise _refused(world, delivery, reason) from None
+    except ConfigurationError as error:
+        world.metrics.count("WebhookMisconfigured", provider=delivery.provider)
+        world.log.error("webhook cannot be verified", provider=delivery.provider, reason=str(error)[:300])  # noqa: TRY400
+        raise
+
+
+def _refused(world: World, delivery: Delivery, reason: str) -> Unauthorized:
+    world.metrics.count("WebhookRefused", provider=delivery.provider)
+    parsed = parse_ref(delivery.ref) if delivery.ref is not None else None
+    world.log.warning(
+        "webhook refused",
+        reason=reason[:200],
+        provider=delivery.provider,
+        job=parsed[0] if parsed else "",
+        bytes=len(delivery.body),
+    )
+    return Unauthorized("not authorized")
 
 
 def _adapter(world: World, delivery: Delivery) -> ProviderAdapter:
@@ -45,14 +91,17 @@ def _take(world: World, delivery: Delivery, adapter: ProviderAdapter, verified: 
     found = _find(world, delivery)
     report = adapter.read(delivery)
     if found is None and delivery.ref is None:
-        found = _find_by_id(world, delivery.provider, report)
+        found = _find_by_reference(world, delivery.provider, report) or _find_by_id(world, delivery.provider, report)
+    if found is None and not verified.proven:
+        # Anybody may have made up this URL: nothing is written for it.
+        raise _refused(world, delivery, "the job of this URL is not there")
     if found is None:
         return _unknown(world, delivery, verified)
     job, submission = found
     if report.provider_job_id is None:
         return 200, "nothing to say"
     traits = adapter.traits(job.model)
-    if not traits.webhooks:
+    if not traits.webhooks or report.confirm:
         report = _confirmed(adapter, job, report, report.provider_job_id)
     if report.status in _FINAL:
         return _settle(world, delivery, verified, job, _word(report, submission, verified), traits)
@@ -65,7 +114,8 @@ def _confirmed(adapter: ProviderAdapter, job: Job, hint: Report, provider_job_id
         return replace(hint, status=Status.UNKNOWN, progress=None)
     report = adapter.poll(job, provider_job_id)
     if report.kind is ReportKind.WORD:
-        return report
+        another = report.reference is not None and submission_in(job, report.reference) is None
+        return replace(report, status=Status.UNKNOWN, progress=None) if another else report
     raise Unavailable("the provider did not confirm this event; send it again", retry_after_s=30)
 
 
@@ -75,15 +125,22 @@ def _find(world: World, delivery: Delivery) -> tuple[Job, int | None] | None:
         return None
     parsed = parse_ref(delivery.ref)
     if parsed is None:
-        raise Unauthorized("not authorized")
+        raise _refused(world, delivery, "the URL's reference has another form")
     job_id, submission, token = parsed
     job = world.store.load(job_id)
     if job is None:
         return None
     if job.provider != delivery.provider or not ref_is_ours(world, job, submission, token):
-        world.log.warning("webhook refused", reason="url token", provider=delivery.provider, job=job_id)
-        raise Unauthorized("not authorized")
+        raise _refused(world, delivery, "url token")
     return job, submission
+
+
+def _find_by_reference(world: World, provider: str, report: Report) -> tuple[Job, int | None] | None:
+    """The job whose reference a provider sends back to the account's URL, which it may do before we know its id."""
+    job_id = (report.reference or "").partition(".")[0]
+    job = world.store.load(job_id) if _JOB_ID.fullmatch(job_id) else None
+    submission = submission_in(job, report.reference) if job is not None and job.provider == provider else None
+    return None if job is None or submission is None else (job, submission)
 
 
 def _find_by_id(world: World, provider: str, report: Report) -> tuple[Job, int | None] | None:

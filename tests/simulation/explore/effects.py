@@ -109,6 +109,8 @@ class Effects:
 
     def _on_save_pause(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
         _, revision, after = op
+        if not self.model.pauses:
+            return [("", state, True)]
         standing = self.table.pauses[state.pause]
         if standing.revision != revision and "pause unguarded" not in self._wrong:
             return [("refused", state, False)]

@@ -9,13 +9,13 @@ from typing import Any
 from mediajobs.jobs.birth import new_job
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import TERMINAL
-from tests.simulation.explore.effects import Effects, without
+from tests.simulation.explore.effects import Effects
 from tests.simulation.explore.invariants import Invariants
-from tests.simulation.explore.model import FINE, Model
+from tests.simulation.explore.model import Model
 from tests.simulation.explore.ports import Watch, world_of
 from tests.simulation.explore.runs import RUNS
 from tests.simulation.explore.spawns import Spawns
-from tests.simulation.explore.state import BASE, IDS, LIVE, Memory, State, Table
+from tests.simulation.explore.state import BASE, IDS, LIVE, STATUS, SUCCEEDED, Memory, State, Table
 from tests.simulation.explore.tape import Machine, Proc, Run, Tape
 
 
@@ -49,13 +49,13 @@ class Engine(Effects):
         self.machine = Machine(tape, self.world, {**RUNS, **(runs or {})})
         self.invariants = Invariants(model, self.table)
         self._grid = tuple(BASE + seconds * 1000 for seconds in model.grid)
-        self._fine = model.fine & FINE if not wrong else model.fine
+        self._fine = model.fine if model.pauses else model.fine - {"save_pause"}
         self._spawns = Spawns(self)
 
     def first(self) -> State:
         jobs = tuple(self.table.row(self.new_job(j, f"i{j}")) for j in range(len(self.model.tenants)))
         tenants = len(set(self.model.tenants))
-        return State(
+        state = State(
             now=self._grid[0],
             jobs=jobs if self.model.born else (0,) * len(jobs),
             slots=(),
@@ -67,6 +67,21 @@ class Engine(Effects):
             left=tuple(self.model.left.get(kind, 0) for kind in self.kinds),
             memory=Memory(generation=(0,) * len(jobs)),
         )
+        for happened in self.model.prelude:
+            state = self._happens(state, happened)
+        return state
+
+    def _happens(self, state: State, what: str) -> State:
+        """What has gone well before the model begins."""
+        if what == "ends":
+            return self.end(state, 0, SUCCEEDED)
+        said = (0, "i0", 1, f"p0 {STATUS[state.paid[0].status]}") if state.paid else ()
+        args = {"dispatch": (0, "submit"), "webhook": said}.get(what, (0,))
+        number = self.machine.start(what, args, state.now)
+        while number:
+            _, state, answer = self.perform(state, self.machine.proc(number))[0]
+            number = self.machine.resume(number, answer, state.now)
+        return state
 
     def new_job(self, number: int, incarnation: str) -> Job:
         return new_job(
@@ -131,8 +146,6 @@ class Engine(Effects):
         for wired in dict.fromkeys(state.wire):
             after, name = self.accept(state, wired)
             yield Move(("accepts unheard", wired[0], wired[2], name), after)
-            if not any(self.machine.proc(n).token == wired.token for n in state.procs):
-                yield Move(("request lost", wired[0], wired[2]), without(state, wired))
         for at, paid in enumerate(state.paid):
             if paid.status == LIVE:
                 for status in self.model.ends:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mediajobs.jobs.events import Traits
 
-# Calls between which anything may happen; the others are taken together with the call before them.
+# Calls between which anything may happen; the others are taken together with the call before them. A request that
+# is sent late is the same as one that is handled late, so `send` is none of them.
 FINE = frozenset(
-    ("load write send answer poll lookup cancel publish begin end clear stream put delete save_pause bind create").split()
+    ("load write answer poll lookup cancel publish begin end clear stream put delete save_pause bind create").split()
 )
 
 MINUTE_S = 60
@@ -29,9 +30,11 @@ class Model:
     tenants: tuple[str, ...] = ("a",)  # one job each
     born: bool = True  # the jobs stand already
     limit: int = 1
+    prelude: tuple[str, ...] = ()  # what has happened before: a kind for job 0, or "ends"
     fine: frozenset[str] = FINE
     answers: tuple[str, ...] = ("refuse",)  # beside accepting and silence: refuse wait reject block
     people: tuple[str, ...] = ()  # the words that an operator uses
+    pauses: bool = False  # the provider's pause is kept, else every write of it goes nowhere
     kept: frozenset[str] = frozenset()  # idempotency records: intake, publish
     links: tuple[str, ...] = ("good",)  # what a result link may serve
     ends: tuple[int, ...] = (1, 2)  # how provider jobs may end
@@ -49,6 +52,10 @@ class Model:
     patience_s: int = 3 * DAY_S  # within which a recovery has to end
     long: dict[str, int] = field(default_factory=dict)  # what is allowed more often in the long form
     long_grid: tuple[int, ...] | None = None
+
+    def longer(self) -> Model:
+        """The same with what the long form allows."""
+        return replace(self, left={**self.left, **self.long}, grid=self.long_grid or self.grid)
 
     def lives_ms(self, kind: str) -> int:
         return 1000 * self.life_s.get(kind, {"store": 900}.get(kind, 100))

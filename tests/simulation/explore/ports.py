@@ -82,6 +82,10 @@ class TapeStore:
     def _row(self, number: int) -> Job | None:
         return self._table.rows[number] if number else None
 
+    def image(self, number: int) -> Job:
+        """A row as it once was, as the stream brings it."""
+        return self._table.rows[number]
+
     def create(self, job: Job) -> Created | Exists:
         made, number = self._ask("create", IDS.index(job.id), self._table.row(job))
         return (Created if made else Exists)(self._table.rows[number])

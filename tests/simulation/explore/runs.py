@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mediajobs.jobs.model import Job
 from mediajobs.messages import Caller, Delivery, Do
 from mediajobs.ports import World
 from mediajobs.signatures import url_token
-from mediajobs.steps import admission, jobs, reconcile, relay, webhook
+from mediajobs.steps import admission, jobs, reconcile, webhook
 from mediajobs.steps.dispatch import dispatch
 from mediajobs.steps.publish import publish
 from mediajobs.steps.store import store
@@ -63,8 +62,8 @@ def _person(world: World, args: tuple[Any, ...]) -> object:
 
 def _publish(world: World, args: tuple[Any, ...]) -> object:
     """Relay, with the row as the stream brought it, which may be long past."""
-    image: Job = args[0].row
-    return publish(world, image)
+    store: Any = world.store
+    return publish(world, store.image(args[0]))
 
 
 def _operator(world: World, args: tuple[Any, ...]) -> object:
@@ -92,5 +91,3 @@ RUNS: dict[str, Run] = {
     "operator": _operator,
     "client": _client,
 }
-
-__all__ = ["RUNS", "relay"]

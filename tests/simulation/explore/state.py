@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
-from mediajobs.jobs.model import Job
+from mediajobs.jobs.model import Job, request_id
 from mediajobs.pauses import Pause
 
 BASE = 1_800_000_000_000  # every model begins here
-IDS = tuple(letter * 26 for letter in "abcdef")
+IDS = tuple(request_id("a", f"key {number}") for number in range(6))
 
 LIVE, SUCCEEDED, FAILED, CANCELED = range(4)
 STATUS = ("running", "succeeded", "failed", "canceled")

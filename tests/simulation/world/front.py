@@ -84,18 +84,18 @@ class Front:
         job = self.ledger.accepted.get(parts[2])
         if job is None or job.provider != provider or self.weather.happens("poll 404"):
             return Response(status=404, headers={}, body=b"{}")
-        return self._cancel(job) if len(parts) == 4 else Response(200, {}, _json(self.document(job)))
+        return self._cancel(job) if len(parts) == 4 else _found(self.document(job))
 
     def _lookup(self, reference: str) -> Response:
         jobs = [] if self.weather.happens("lookup late") else self.ledger.under(reference)
-        return Response(200, {}, _json({"jobs": [self.document(job) for job in jobs]}))
+        return _found({"jobs": [self.document(job) for job in jobs]})
 
     def _cancel(self, job: Accepted) -> Response:
         if not job.live or job.plan.cancel == "refuses":
             return Response(status=409, headers={}, body=b"{}")
         if job.plan.cancel == "stops":
             self.ledger.end(job, "canceled")
-        return Response(200, {}, _json(self.document(job)))
+        return _found(self.document(job))
 
     def document(self, job: Accepted) -> dict[str, Any]:
         """The job as every answer and webhook shows it."""
@@ -157,6 +157,10 @@ class Download:
 
 def _provider(url: str) -> str:
     return (urlsplit(url).hostname or "").removesuffix(".example.com")
+
+
+def _found(document: object) -> Response:
+    return Response(status=200, headers={}, body=_json(document))
 
 
 def _json(document: object) -> bytes:

@@ -26,7 +26,7 @@ class Plan:
     tells_expiry: bool = True
     fresh_links: bool = True  # whether a poll gives a new link
     cancel: str = "stops"  # stops | refuses | ignores
-    webhooks: tuple[str, ...] = ("processing", "end")  # which events it sends
+    webhooks: tuple[str, ...] = ("processing", "end")  # which events it sends; "early": before it answers the submit
     outputs: int = 1
     kind: str = "video"
 
@@ -101,9 +101,12 @@ class Ledger:
         self.charges[reference] = self.charges.get(reference, 0) + 1
         if key and provider in self.key_life_ms:
             self._keys[provider, key] = (job.id, now)
-        self.scheduler.after(plan.duration_ms, lambda: self.end(job, plan.end))
         for hear in self.on_accept:
             hear(job)
+        if plan.duration_ms:
+            self.scheduler.after(plan.duration_ms, lambda: self.end(job, plan.end))
+        else:
+            self.end(job, plan.end)
         return job
 
     def end(self, job: Accepted, status: str) -> None:

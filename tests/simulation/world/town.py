@@ -34,6 +34,9 @@ from tests.simulation.world.webhooks import SECRET, Webhooks
 
 HOOKS = "https://hooks.example.org"
 TRACE = 4000
+_BLUNDERS = frozenset(
+    {"AssertionError", "AttributeError", "IndexError", "KeyError", "NameError", "TypeError", "UnboundLocalError"}
+)
 
 
 @lru_cache
@@ -162,11 +165,18 @@ class Trace:
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self.lines: deque[tuple[int, str, dict[str, object]]] = deque(maxlen=TRACE)
+        self.blunders: list[str] = []  # faults of the code itself, which no weather explains
 
     def info(self, message: str, **fields: object) -> None:
         self.lines.append((self._scheduler.now, message, fields))
 
-    warning = error = info
+    warning = info
+
+    def error(self, message: str, **fields: object) -> None:
+        self.info(message, **fields)
+        kind = fields.get("error")
+        if (kind if isinstance(kind, str) else type(kind).__name__) in _BLUNDERS:
+            self.blunders.append(f"{message}: {fields}")
 
     def text(self, job_id: str | None = None) -> str:
         """The lines, of one job or of all."""

@@ -39,7 +39,8 @@ class Watch:
         town.scheduler.after_each = self._tell
 
     def _tell(self) -> None:
-        if self.found:
+        if self.found or self.town.log.blunders:
+            self.found += self.town.log.blunders
             raise Violation("; ".join(self.found))
 
     def _must(self, holds: bool, text: str) -> None:

@@ -6,7 +6,8 @@ import hashlib
 import random
 from dataclasses import dataclass
 
-from tests.simulation.world.process import Process
+from mediajobs.errors import NoAnswer, NotSent, Retryable, Throttled
+from tests.simulation.world.process import Killed, Process
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,63 @@ class Weather:
     def pick(self, kind: str, least: int, most: int) -> int:
         """A size for the fault of this kind that has just struck."""
         return least
+
+
+def refused(call: str) -> Exception:
+    """What a call raises that had no effect."""
+    if call.startswith("http."):
+        return NotSent(f"{call}: connection refused")
+    return Throttled(f"{call}: ThrottlingException") if call.startswith("store.") else Retryable(f"{call}: 500")
+
+
+def lost(call: str) -> Exception:
+    """What a call raises that had its effect, when its answer was lost."""
+    return NoAnswer(f"{call}: reset") if call.startswith("http.") else Retryable(f"{call}: ReadTimeoutError")
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """One side of one call of one invocation."""
+
+    invocation: int
+    function: str
+    side: str  # before | on the wire | after
+    call: str
+
+    def __str__(self) -> str:
+        return f"{self.function}: {self.side} {self.call}"
+
+
+class Boundaries(Weather):
+    """Counts every boundary of every function and lets the named ones fail: "kill", "refuse" (before a call) or
+    "lose" (the answer of a call that took effect).
+    """
+
+    def __init__(self, faults: dict[int, str]) -> None:
+        self.faults = faults
+        self.passed: list[Boundary] = []
+        self.struck = 0
+
+    def reach(self, process: Process, call: str) -> None:
+        self._at(process, call, "before")
+
+    def leave(self, process: Process, call: str) -> None:
+        self._at(process, call, "after")
+
+    def wire(self, process: Process, reference: str) -> Wire:
+        self._at(process, "http.submit", "on the wire")
+        return Wire()
+
+    def _at(self, process: Process, call: str, side: str) -> None:
+        self.passed.append(Boundary(process.number, process.function, side, call))
+        fault = self.faults.get(len(self.passed))
+        if fault is None:
+            return
+        self.struck += 1
+        if fault == "kill":
+            process.kill()
+            raise Killed
+        raise refused(call) if fault == "refuse" else lost(call)
 
 
 class Seeded(Weather):

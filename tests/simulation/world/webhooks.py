@@ -86,4 +86,7 @@ class Webhooks:
 
         assert job.webhook_url is not None
         path = urlsplit(job.webhook_url).path
-        self.scheduler.after(wait, lambda: self.post(path, headers, body, taken))
+        if wait == 0 and "early" in job.plan.webhooks:
+            self.post(path, headers, body, taken)
+        else:
+            self.scheduler.after(wait, lambda: self.post(path, headers, body, taken))

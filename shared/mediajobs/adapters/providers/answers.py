@@ -41,13 +41,18 @@ class Attempt:
 def read_answer(
     response: Response, attempt: Attempt, *, lists: Answers, vocabulary: Vocabulary, secrets: Iterable[str]
 ) -> Answered:
-    """The outcome of the attempt that `response` answers. Never raises for anything in it."""
-    status, body = response.status, _document(response.body)
-    if 200 <= status < 300:
-        return _accepted(body, status, attempt, vocabulary)
-    message = f"HTTP {status}: {vocabulary.message(body, secrets)}".rstrip(": ")
+    """The outcome of the attempt that `response` answers. Never raises for anything in it.
+
+    An id in a 2xx is a job, whatever else is said; a code that is listed counts for more than the status.
+    """
+    status, body = response.status, loose(response.body)
+    code = vocabulary.code(body)
+    accepted = _accepted(body, status, attempt, vocabulary) if 200 <= status < 300 else None
+    if accepted is not None and (code is None or accepted.kind is AnswerKind.ACCEPTED):
+        return accepted
+    message = f"HTTP {status}: {vocabulary.message(body, secrets) or code or ''}".rstrip(": ")
     wait_s = reading.wait_s(response.headers, attempt.now)
-    if 400 <= status < 500 and vocabulary.moderated(body):
+    if status < 500 and vocabulary.moderated(body):
         return Answered(
             kind=AnswerKind.REJECTED,
             token=attempt.token,
@@ -55,7 +60,8 @@ def read_answer(
             code=ErrorCode.CONTENT_MODERATED,
             message=message[: reading.MOST_MESSAGE],
         )
-    return attempt.answered(_proof(status, lists, asked_to_wait=wait_s is not None), message, wait_s=wait_s)
+    kind = _by_code(code, lists) or _proof(status, lists, asked_to_wait=wait_s is not None)
+    return attempt.answered(kind, message, wait_s=wait_s)
 
 
 def _accepted(body: object, status: int, attempt: Attempt, vocabulary: Vocabulary) -> Answered:
@@ -70,7 +76,18 @@ def _accepted(body: object, status: int, attempt: Attempt, vocabulary: Vocabular
         token=attempt.token,
         submission=attempt.submission,
         provider_job_id=provider_job_id,
+        poll_url=vocabulary.poll_url(body),
     )
+
+
+def _by_code(code: str | None, lists: Answers) -> AnswerKind | None:
+    if code is None:
+        return None
+    if code in lists.rejected_codes:
+        return AnswerKind.REJECTED
+    if code in lists.blocked_codes:
+        return AnswerKind.BLOCKED
+    return AnswerKind.NOT_ACCEPTED if code in lists.not_accepted_codes else None
 
 
 def _proof(status: int, lists: Answers, *, asked_to_wait: bool) -> AnswerKind:
@@ -83,7 +100,8 @@ def _proof(status: int, lists: Answers, *, asked_to_wait: bool) -> AnswerKind:
     return AnswerKind.AMBIGUOUS
 
 
-def _document(body: bytes) -> object:
+def loose(body: bytes) -> object:
+    """The JSON in an answer, None where it is none."""
     try:
         return reading.document(body, strict=False)
     except Unusable:

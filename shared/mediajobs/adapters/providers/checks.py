@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mediajobs.adapters.providers.config import Configuration, Provider
+from mediajobs.adapters.providers.webhook_config import HINTS, WITH_HEADER, Webhook
 
 _NAME = re.compile(r"[a-z0-9-]{1,32}")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 # One attempt's lease, HTTP timeout and skew: a key that lives no longer protects nothing.
 _SHORTEST_KEY_LIFE_S = 100
 _SHORTEST_POLL_S, _LONGEST_POLL_S = 1, 300
+_CODE_LISTS = ("ok_codes", "rejected_codes", "blocked_codes", "not_accepted_codes")
 _ANSWER_LISTS = ("rejected", "blocked", "not_accepted", "not_accepted_with_retry_after")
 _OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "connection", "transfer-encoding"})
 
@@ -31,7 +33,7 @@ def faults(configuration: Configuration) -> Iterator[Fault]:
     if not configuration.providers:
         yield Fault((), "providers", "is empty; add a table [providers.NAME]")
     for name, provider in configuration.providers.items():
-        for check in (_name, _address, _paths, _submit, _headers, _webhook, _key, _statuses, _answers, _timing, _links):
+        for check in CHECKS:
             for table, field, text in check(name, provider):
                 yield Fault(("providers", name, *table), field, text)
 
@@ -64,20 +66,31 @@ def _paths(_: str, provider: Provider) -> Found:
         places.append(("lookup", provider.lookup.path, "reference", True))
     if provider.cancel:
         places.append(("cancel", provider.cancel.path, "id", True))
+    if provider.result:
+        places.append(("result", provider.result.path, "key" if provider.result.key else "id", True))
     for table, path, known, needed in places:
         for text in _path(path, known, needed=needed):
             yield (table,), "path", text
+    if any("{endpoint}" in path for _, path, _, _ in places) and provider.adapter != "fal":
+        yield from _endpoints(provider)
 
 
 def _path(path: str, known: str, *, needed: bool) -> Iterator[str]:
     names = _PLACEHOLDER.findall(path)
-    yield from (f"{{{name}}} is no placeholder here; there is {{{known}}}" for name in names if name != known)
+    odd = [name for name in names if name not in (known, "model", "endpoint")]
+    yield from (f"{{{name}}} is no placeholder here; there is {{{known}}}" for name in odd)
     if not set(_PLACEHOLDER.sub("", path)).isdisjoint("{}"):
         yield f"has a brace too many; a placeholder is written {{{known}}}"
     if needed and known not in names:
         yield f"must contain {{{known}}}"
     if "#" in path:
         yield "must not contain #"
+
+
+def _endpoints(provider: Provider) -> Found:
+    for name, model in provider.models.items():
+        if model.endpoint is None:
+            yield ("models", name), "endpoint", "is missing; paths of this provider have {endpoint}"
 
 
 def _submit(_: str, provider: Provider) -> Found:
@@ -92,7 +105,8 @@ def _submit(_: str, provider: Provider) -> Found:
         seen[name] = field
     if submit.webhook_field and submit.webhook_query:
         yield ("submit",), "webhook_query", "the webhook URL goes in one place; leave out this or webhook_field"
-    if submit.model_field is None and "{model}" not in submit.path and len(provider.models) > 1:
+    told = submit.model_field is not None or "{model}" in submit.path or "{endpoint}" in submit.path
+    if not told and len(provider.models) > 1:
         yield ("submit",), "model_field", "is missing: nothing would tell the provider which of the models is meant"
 
 
@@ -111,10 +125,49 @@ def _headers(_: str, provider: Provider) -> Found:
 
 
 def _webhook(_: str, provider: Provider) -> Found:
+    if provider.webhook is not None:
+        for field, text in _proof(provider, provider.webhook):
+            yield ("webhook",), field, text
     per_job = provider.submit.webhook_field or provider.submit.webhook_query
     if per_job and provider.webhook is None:
         field = "webhook_field" if provider.submit.webhook_field else "webhook_query"
         yield ("submit",), field, "asks for webhooks; add a table [providers.NAME.webhook] that says how to read them"
+
+
+def _proof(provider: Provider, webhook: Webhook) -> Iterator[tuple[str, str]]:
+    """What a strategy needs, and how far what it proves can be trusted."""
+    strategy = f'strategy = "{webhook.strategy}"'
+    per_job = provider.submit.webhook_field or provider.submit.webhook_query
+    if webhook.strategy in HINTS and webhook.trusted:
+        yield "trusted", f"must be false: {strategy} does not prove that a delivery is new"
+    if webhook.strategy in WITH_HEADER and webhook.header is None:
+        yield "header", f'is missing: {strategy} needs its name, for example "X-Signature"'
+    if webhook.strategy == "none" and per_job is None:
+        yield "strategy", '"none" needs a URL for each job: set submit.webhook_field or submit.webhook_query'
+    if webhook.strategy == "ed25519-jwks" and webhook.jwks_url is None:
+        yield "jwks_url", f"is missing: {strategy} needs the address of the provider's keys"
+    if webhook.jwks_url and webhook.jwks_url.startswith("http://") and not provider.results.allow_http:
+        yield "jwks_url", "must begin with https:// (http:// only with results.allow_http = true, on a laptop)"
+    if webhook.confirm and webhook.strategy in HINTS:
+        yield "confirm", f"is of no use: what {strategy} proves is confirmed anyway; leave it out"
+
+
+def _codes(_: str, provider: Provider) -> Found:
+    places: dict[str, str] = {}
+    for field in _CODE_LISTS:
+        for code in getattr(provider.answers, field):
+            if code in places:
+                yield ("answers",), field, f'"{code}" is listed in {places[code]} too'
+            places.setdefault(code, field)
+    if places and provider.answers.code is None:
+        yield ("answers",), "code", "is missing: nothing says where the codes stand that are listed here"
+
+
+def _elsewhere(_: str, provider: Provider) -> Found:
+    if provider.read.poll_url and not provider.poll.hosts:
+        yield ("poll",), "hosts", "is missing: read.poll_url is only followed to the hosts that are listed here"
+    if provider.results.life_s and not provider.read.completed_at:
+        yield ("read",), "completed_at", "is missing: results.life_s counts from it"
 
 
 def _key(_: str, provider: Provider) -> Found:
@@ -173,3 +226,21 @@ def _links(_: str, provider: Provider) -> Found:
 
 def _covers(pattern: str, host: str) -> bool:
     return host.endswith(pattern[1:]) if pattern.startswith("*.") else host == pattern
+
+
+Check = Callable[[str, Provider], Found]
+CHECKS: tuple[Check, ...] = (
+    _name,
+    _address,
+    _paths,
+    _submit,
+    _headers,
+    _webhook,
+    _key,
+    _statuses,
+    _answers,
+    _codes,
+    _timing,
+    _links,
+    _elsewhere,
+)

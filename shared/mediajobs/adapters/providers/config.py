@@ -48,7 +48,7 @@ class Submit(Table):
 
     method: Literal["POST", "PUT"] = Field(default="POST", description='"POST" or "PUT"')
     path: UrlPath = Field(
-        description='the path after base_url, for example "/v1/jobs"; {model} is the model\'s name, {endpoint} its endpoint'
+        description='the path after base_url, for example "/v1/jobs"; {model} and {endpoint} are the model\'s'
     )
     model_field: Name | None = Field(default=None, description='the field for the model\'s name, for example "model"')
     input_field: Name | None = Field(
@@ -280,7 +280,7 @@ class Provider(Table):
     read: Read = Field(description="a table of JMESPath expressions that say where things stand in an answer")
     webhook: Webhook | None = Field(default=None, description="a table that says how to read a webhook")
     statuses: dict[Text, Word] = Field(
-        description='a table from each status word to "running", "succeeded", "failed", "canceled" or "gone" (unknown id)'
+        description='each status word becomes "running", "succeeded", "failed", "canceled" or "gone" (unknown id)'
     )
     answers: Answers = Field(default=Answers(), description="a table that says what an HTTP status proves")
     timing: Timing = Field(default=Timing(), description="a table of durations")

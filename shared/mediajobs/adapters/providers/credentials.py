@@ -6,6 +6,8 @@ from mediajobs.adapters.providers.config import Auth
 from mediajobs.errors import ConfigurationError, Retryable
 from mediajobs.ports import Secrets
 
+MOST_MADE = 20
+
 
 class Credentials:
     """The API key and the webhook secrets, always as the cache behind `Secrets` has them.
@@ -16,11 +18,17 @@ class Credentials:
     def __init__(self, name: str, auth: Auth, secrets: Secrets) -> None:
         self._name, self._auth, self._secrets = name, auth, secrets
         self._seen: dict[str, None] = {}
+        self._made: tuple[str, ...] = ()
 
     @property
     def seen(self) -> tuple[str, ...]:
         """Every secret handed out so far: none of them may stand in a message."""
-        return tuple(self._seen)
+        return (*self._made, *self._seen)
+
+    def keep_out_of_messages(self, *made: str) -> None:
+        """What was made of a secret is one too. Of the passing ones only the last few are remembered."""
+        # One assignment: several threads of one function ask at the same time.
+        self._made = tuple(dict.fromkeys((*made, *self._made)))[:MOST_MADE]
 
     def api_key(self) -> str:
         """The key of our account."""

@@ -1,4 +1,8 @@
-"""The generic adapter: a provider that takes a JSON submit and answers with JSON, mapped by configuration alone."""
+"""The generic adapter: a provider that takes a JSON submit and answers with JSON, mapped by configuration alone.
+
+A vendor's adapter is this one with the vendor's own configuration (`presets/`) and, in a module of its own, what no
+configuration says.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,14 @@ from urllib.parse import quote
 
 from mediajobs.adapters.providers import reading
 from mediajobs.adapters.providers.answers import Attempt, read_answer
-from mediajobs.adapters.providers.asking import Asking, filled
+from mediajobs.adapters.providers.asking import Asking, Place
+from mediajobs.adapters.providers.calls import filled
 from mediajobs.adapters.providers.config import Provider
 from mediajobs.adapters.providers.credentials import Credentials
+from mediajobs.adapters.providers.proving import proof
 from mediajobs.adapters.providers.reading import Unusable
 from mediajobs.adapters.providers.vocabulary import Path, Vocabulary
+from mediajobs.clock import Clock
 from mediajobs.errors import (
     BadRequest,
     ConfigurationError,
@@ -23,31 +30,43 @@ from mediajobs.errors import (
     Unprocessable,
     UnsafeUrl,
 )
-from mediajobs.jobs.events import Answered, AnswerKind, Traits
+from mediajobs.jobs.events import Answered, AnswerKind, Status, Traits
 from mediajobs.jobs.model import Job
-from mediajobs.messages import Delivery, Report, Request, Verified
+from mediajobs.messages import Delivery, Report, ReportKind, Request, Response, Verified
 from mediajobs.ports import Http, LinkRules, Secrets
-from mediajobs.signatures import verify_standard
+
+MOST_CHALLENGE = 500
 
 
 class GenericAdapter:
     """Implements `ports.ProviderAdapter`. `body` is the caller's `input` object."""
 
-    def __init__(self, name: str, config: Provider, http: Http, secrets: Secrets, *, webhooks: bool = True) -> None:
+    asking: type[Asking] = Asking
+
+    def __init__(
+        self, name: str, config: Provider, http: Http, secrets: Secrets, *, clock: Clock, webhooks: bool = True
+    ) -> None:
         self.name = name
-        self._config, self._http, self._webhooks = config, http, webhooks
-        self._vocabulary = Vocabulary(config)
-        self._credentials = Credentials(name, config.auth, secrets)
-        self._asking = Asking(config, self._vocabulary, self._credentials, http)
+        self.config, self.http, self.clock = config, http, clock
+        self._webhooks = webhooks
+        self.vocabulary = Vocabulary(config)
+        self.credentials = self.credentials_of(secrets)
+        self._asking = self.asking(config, self.vocabulary, self.credentials, http)
         self._data = Path(config.webhook.data if config.webhook else None)
+        self._proof = proof(config.webhook, self.credentials, http) if config.webhook else None
+
+    def credentials_of(self, secrets: Secrets) -> Credentials:
+        """How this provider is told who we are."""
+        return Credentials(self.name, self.config.auth, secrets)
 
     def models(self) -> tuple[str, ...]:
-        return tuple(self._config.models)
+        return tuple(self.config.models)
 
     def traits(self, model: str) -> Traits:
         """What the rules need to know; a model that left the configuration has the provider's own times."""
-        config, timing = self._config, self._config.timing
+        config, timing = self.config, self.config.timing
         entry = config.models.get(model)
+        per_job = config.submit.webhook_field or config.submit.webhook_query
         return Traits(
             provider=self.name,
             idempotent=config.idempotency is not None,
@@ -55,6 +74,7 @@ class GenericAdapter:
             lookup=config.lookup is not None,
             cancel=config.cancel is not None,
             webhooks=self._webhooks and config.webhook is not None and config.webhook.trusted,
+            account_webhooks=self._webhooks and config.webhook is not None and per_job is None,
             expected_s=entry.expected_s if entry and entry.expected_s is not None else timing.expected_s,
             max_run_s=timing.max_run_s,
             poll_floor_s=timing.poll_floor_s,
@@ -64,86 +84,92 @@ class GenericAdapter:
 
     def check_input(self, model: str, body: dict[str, object]) -> None:
         """Raise Unprocessable where the model is unknown, a field is missing, or one is ours to set."""
-        entry = self._config.models.get(model)
+        entry = self.config.models.get(model)
         if entry is None:
-            known = ", ".join(self._config.models)
+            known = ", ".join(self.config.models)
             raise Unprocessable(f"model: {self.name} has no such model; it has: {known}.")
         for field in entry.input_required:
             if body.get(field) in (None, "", [], {}):
                 raise Unprocessable(f"input.{field}: is missing; {model} needs it.")
-        for field in self._set_by_us():
-            if self._config.submit.input_field is None and field in body:
+        for field in self.set_by_us():
+            if self.config.submit.input_field is None and field in body:
                 raise Unprocessable(f"input.{field}: is set by this service; leave it out.")
 
     def request(self, job: Job, body: dict[str, object], webhook_url: str | None) -> Request:
         """The submit, the same bytes for the same job and submission; `submit` adds the API key."""
-        submit = self._config.submit
-        given: dict[str, object] = body if submit.input_field is None else {submit.input_field: body}
-        ours = {
-            submit.model_field: job.model,
-            submit.webhook_field: webhook_url,
-            submit.reference_field: job.reference,
-        }
-        document = {**given, **submit.extra, **{name: value for name, value in ours.items() if name and value}}
-        url = self._config.base_url.rstrip("/") + filled(submit.path, model=job.model)
+        submit, place = self.config.submit, self.place(job)
+        document = self.document(job, body, webhook_url)
+        url = self.config.base_url.rstrip("/") + filled(submit.path, place.names())
         if submit.webhook_query and webhook_url:
             url += f"{'&' if '?' in url else '?'}{submit.webhook_query}={quote(webhook_url, safe='')}"
-        headers = {"Accept": "application/json", "Content-Type": "application/json", **self._config.headers}
-        if self._config.idempotency:
-            headers[self._config.idempotency.header] = job.reference
-        return Request(method=submit.method, url=url, headers=headers, body=_canonical(document))
+        headers = {"Accept": "application/json", "Content-Type": "application/json", **self.config.headers}
+        if self.config.idempotency:
+            headers[self.config.idempotency.header] = job.reference
+        return Request(method=submit.method, url=url, headers=headers, body=canonical(document))
 
     def submit(self, request: Request, token: str, submission: int, now: int) -> Answered:
         """Send once; again only where the answer proves that our key was refused, and the secret has a newer one."""
         attempt = Attempt(token=token, submission=submission, now=now)
         try:
-            key = self._credentials.api_key()
+            key = self.credentials.api_key()
+            answered, refused = self._send(request, key, attempt)
+            if refused:
+                newer = self.credentials.newer_api_key(key)
+                if newer is not None and answered.kind is AnswerKind.BLOCKED:
+                    answered, _ = self._send(request, newer, attempt)
         except ConfigurationError as fault:
             return attempt.answered(AnswerKind.BLOCKED, str(fault))
         except Retryable as fault:
             return attempt.answered(AnswerKind.NOT_ACCEPTED, f"nothing was sent: {fault}")
-        answered, refused = self._send(request, key, attempt)
-        if refused:
-            newer = self._credentials.newer_api_key(key)
-            if newer is not None and answered.kind is AnswerKind.BLOCKED:
-                answered, _ = self._send(request, newer, attempt)
         return answered
 
-    def poll(self, job: Job, provider_job_id: str) -> Report:  # noqa: ARG002 other vendors need the job
-        return self._asking.poll(provider_job_id)
+    def poll(self, job: Job, provider_job_id: str) -> Report:
+        return self._asking.poll(self.place(job, provider_job_id), provider_job_id)
 
     def lookup(self, job: Job) -> Report:
-        return self._asking.lookup(job.reference)
+        return self._asking.lookup(self.place(job), job.reference)
 
     def cancel(self, job: Job) -> Report:
-        return self._asking.cancel(job.provider_job_id)
+        return self._asking.cancel(self.place(job, job.provider_job_id), job.provider_job_id)
 
     def verify(self, delivery: Delivery, now: int) -> Verified:
-        """Checked with the secrets as cached; where that fails, once more if a forced look brings others."""
-        if self._config.webhook is None:
+        """Raises Unauthorized for everything that is not rightly signed and fresh."""
+        if self._proof is None:
             raise Unauthorized("This provider sends no webhooks.")
-        secrets = self._credentials.webhook_secrets()
+        return self._proof(delivery, now)
+
+    def challenge(self, delivery: Delivery) -> dict[str, str] | None:
+        """What a test delivery wants to be sent back; None for every other one."""
+        field = self.config.webhook.challenge if self.config.webhook else None
+        if field is None:
+            return None
         try:
-            return verify_standard(secrets, delivery.headers, delivery.body, now)
-        except (Unauthorized, ConfigurationError):
-            newer = self._credentials.newer_webhook_secrets(secrets)
-            if newer is None:
-                raise
-        return verify_standard(newer, delivery.headers, delivery.body, now)
+            value = reading.document(delivery.body, strict=True)
+        except Unusable:
+            return None
+        found = value.get(field) if isinstance(value, dict) and self.vocabulary.status(value) is None else None
+        return {field: found} if isinstance(found, str) and 0 < len(found) <= MOST_CHALLENGE else None
 
     def read(self, delivery: Delivery) -> Report:
         """What a verified webhook says of which job; BadRequest for what cannot be used."""
         try:
-            value = self._data.find(reading.document(delivery.body, strict=True))
-            report = self._vocabulary.report(value, self._credentials.seen, strict=True)
-            reading.identifier(report.provider_job_id)
+            return self.report(reading.document(delivery.body, strict=True))
         except Unusable as fault:
             raise BadRequest(f"The webhook cannot be used: {fault}.") from None
-        return report
+
+    def report(self, document: object) -> Report:
+        """The same of a webhook's document; raises Unusable."""
+        value = self._data.find(document)
+        if self.config.webhook is not None and self.config.webhook.confirm:
+            return self._named(value)
+        report = self.vocabulary.report(value, self.credentials.seen, strict=True)
+        reading.identifier(report.provider_job_id)
+        told_elsewhere = self.config.result is not None and report.status is Status.SUCCEEDED
+        return replace(report, kind=ReportKind.WORD, confirm=told_elsewhere)
 
     def link_rules(self, model: str) -> LinkRules:
-        results = self._config.results
-        entry = self._config.models.get(model)
+        results = self.config.results
+        entry = self.config.models.get(model)
         kind = entry.kind if entry else "video"
         return LinkRules(
             hosts=tuple(results.hosts),
@@ -156,32 +182,72 @@ class GenericAdapter:
 
     def link_headers(self) -> dict[str, str]:
         """Read only where some host of result links wants it, so that no other function needs the secret."""
-        if not self._config.results.credential_hosts:
+        if not self.config.results.credential_hosts:
             return {}
-        return self._credentials.headers(self._credentials.api_key())
+        return self.credentials.headers(self.credentials.api_key())
+
+    def place(self, job: Job, provider_job_id: str | None = None) -> Place:
+        """Where this job is asked for; at its own URL only under the id that the URL was told with."""
+        entry = self.config.models.get(job.model)
+        url = job.poll_url if provider_job_id and provider_job_id == job.provider_job_id else None
+        model = entry.name if entry and entry.name else job.model
+        return Place(model=model, endpoint=entry.endpoint or "" if entry else "", url=url)
+
+    def document(self, job: Job, body: dict[str, object], webhook_url: str | None) -> dict[str, object]:
+        """The submit's JSON, without secrets."""
+        submit = self.config.submit
+        given: dict[str, object] = body if submit.input_field is None else {submit.input_field: body}
+        ours = {
+            submit.model_field: self.place(job).model,
+            submit.webhook_field: webhook_url,
+            submit.reference_field: job.reference,
+        }
+        return {**given, **submit.extra, **{name: value for name, value in ours.items() if name and value}}
+
+    def authorized(self, request: Request, key: str) -> Request:
+        """The request as it is sent, our key in it. Raises ConfigurationError where that cannot be."""
+        return replace(request, headers={**request.headers, **self.credentials.headers(key)})
+
+    def outcome(self, response: Response, attempt: Attempt) -> Answered:
+        """What an answer to the submit proves."""
+        lists, seen = self.config.answers, self.credentials.seen
+        return read_answer(response, attempt, lists=lists, vocabulary=self.vocabulary, secrets=seen)
+
+    def set_by_us(self) -> tuple[str, ...]:
+        """Fields at the top of the submit that no caller may give."""
+        submit = self.config.submit
+        named = (submit.model_field, submit.webhook_field, submit.reference_field)
+        return (*submit.extra, *(name for name in named if name))
+
+    def _named(self, value: object) -> Report:
+        """The job that a thin event is about. What it says of it is not heard."""
+        provider_job_id = reading.identifier(self.vocabulary.id(value))
+        said = self.vocabulary.status(value)
+        return Report(
+            kind=ReportKind.WORD,
+            provider_job_id=provider_job_id,
+            raw=said[2] if said else "",
+            reference=self.vocabulary.reference(value),
+            confirm=True,
+        )
 
     def _send(self, request: Request, key: str, attempt: Attempt) -> tuple[Answered, bool]:
         """What one request came to, and whether our key was refused."""
-        signed = replace(request, headers={**request.headers, **self._credentials.headers(key)})
-        seen = self._credentials.seen
+        signed = self.authorized(request, key)
+        seen = self.credentials.seen
         try:
-            response = self._http.submit(signed)
+            response = self.http.submit(signed)
         except NotSent as fault:
             return attempt.answered(AnswerKind.NOT_ACCEPTED, reading.redacted(str(fault), seen)), False
         except UnsafeUrl as fault:  # refused by us before a byte was sent: our configuration
             return attempt.answered(AnswerKind.BLOCKED, reading.redacted(str(fault), seen)), False
         except NoAnswer as fault:
             return attempt.answered(AnswerKind.AMBIGUOUS, reading.redacted(str(fault), seen)), False
-        lists = self._config.answers
-        answered = read_answer(response, attempt, lists=lists, vocabulary=self._vocabulary, secrets=seen)
-        return answered, response.status == 401
-
-    def _set_by_us(self) -> tuple[str, ...]:
-        submit = self._config.submit
-        named = (submit.model_field, submit.webhook_field, submit.reference_field)
-        return (*submit.extra, *(name for name in named if name))
+        answered = self.outcome(response, attempt)
+        told_inside = response.status < 300 and answered.kind is AnswerKind.BLOCKED
+        return answered, response.status == 401 or told_inside
 
 
-def _canonical(document: dict[str, object]) -> bytes:
+def canonical(document: dict[str, object]) -> bytes:
     """Sorted, without spaces, ASCII: the same document is the same bytes in every release."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from mediajobs.adapters.providers.checks import Fault, faults
 from mediajobs.adapters.providers.config import Configuration
+from mediajobs.adapters.providers.presets import complete
 from mediajobs.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -42,12 +43,13 @@ def load(text: str, file: str = "providers.toml") -> Configuration:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as fault:
         raise ConfigurationError(f"{file}: is not TOML: {fault}") from None
+    data, found = complete(data)
     try:
         configuration = Configuration.model_validate(data)
     except ValidationError as error:
-        found = [_fault(details) for details in error.errors(include_url=False)]
+        found += [_fault(details) for details in error.errors(include_url=False)]
     else:
-        found = list(faults(configuration))
+        found += faults(configuration)
         if not found:
             return configuration
     raise ConfigurationError("\n".join(_line(file, fault) for fault in found))

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from mediajobs.adapters.providers.config import Configuration
+from mediajobs.clock import Clock, SystemClock
 from mediajobs.ports import Http, ProviderAdapter, Secrets
+
+# Named, not imported: a vendor's module is loaded where a job of that vendor is at hand, and nowhere else.
+CLASSES = {
+    "generic": "generic.GenericAdapter",
+    "fal": "fal.FalAdapter",
+    "replicate": "replicate.ReplicateAdapter",
+    "runway": "runway.RunwayAdapter",
+    "bfl": "bfl.BflAdapter",
+    "kling": "kling.KlingAdapter",
+    "heygen": "generic.GenericAdapter",  # its configuration says all of it
+}
 
 
 class Registry:
@@ -12,8 +26,17 @@ class Registry:
     `webhooks` is False where no provider can reach us: every job is polled then.
     """
 
-    def __init__(self, config: Configuration, http: Http, secrets: Secrets, *, webhooks: bool = True) -> None:
+    def __init__(
+        self,
+        config: Configuration,
+        http: Http,
+        secrets: Secrets,
+        *,
+        webhooks: bool = True,
+        clock: Clock | None = None,
+    ) -> None:
         self._config, self._http, self._secrets, self._webhooks = config, http, secrets, webhooks
+        self._clock = clock or SystemClock()
         self._adapters: dict[str, ProviderAdapter] = {}
 
     def names(self) -> tuple[str, ...]:
@@ -27,8 +50,8 @@ class Registry:
 
     def _made(self, name: str) -> ProviderAdapter:
         provider = self._config.providers[name]
-        match provider.adapter:
-            case "generic":
-                from mediajobs.adapters.providers.generic import GenericAdapter
-
-                return GenericAdapter(name, provider, self._http, self._secrets, webhooks=self._webhooks)
+        module, _, named = CLASSES[provider.adapter].partition(".")
+        made: ProviderAdapter = getattr(import_module(f"mediajobs.adapters.providers.{module}"), named)(
+            name, provider, self._http, self._secrets, webhooks=self._webhooks, clock=self._clock
+        )
+        return made

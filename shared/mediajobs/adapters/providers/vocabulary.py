@@ -52,6 +52,8 @@ class Vocabulary:
         self._expires_at = Path(read.expires_at)
         self._error_code, self._error_message = Path(read.error_code), Path(read.error_message)
         self._reference = Path(read.reference)
+        self._poll_url, self._completed_at = Path(read.poll_url), Path(read.completed_at)
+        self._code = Path(provider.answers.code)
 
     def id(self, value: object) -> str | None:
         """The job's id, None where there is none; raises Unusable for one that is no id."""
@@ -66,21 +68,36 @@ class Vocabulary:
 
     def moderated(self, value: object) -> bool:
         """The provider refused the content, by error code or by status word."""
-        told = {reading.words(self._error_code.find(value)), reading.words(self._status.find(value))}
-        return not told.isdisjoint(self._provider.answers.moderated_codes)
+        told = (self._error_code.find(value), self._status.find(value), self._code.find(value))
+        listed = self._provider.answers.moderated_codes
+        return any(_listed(reading.words(one), listed) for one in told if one is not None)
+
+    def code(self, value: object) -> str | None:
+        """The code of an answer that is an error by it, whatever its status; None where there is none."""
+        found = self._code.find(value)
+        code = None if found is None else reading.words(found)
+        return code if code and code not in self._provider.answers.ok_codes else None
+
+    def poll_url(self, value: object) -> str | None:
+        """Where the answer to a submit says that the job is to be asked for."""
+        found = self._poll_url.find(value)
+        return found if isinstance(found, str) and 0 < len(found) <= reading.MOST_URL else None
 
     def reference(self, value: object) -> str | None:
         """Our own reference, where it is echoed."""
         found = self._reference.find(value)
         return found if isinstance(found, str) and found else None
 
-    def status(self, value: object) -> tuple[Status, str] | None:
-        """Our word and the provider's; None where there is no word at all."""
+    def status(self, value: object) -> tuple[ReportKind, Status, str] | None:
+        """What the provider's word means, and the word; None where there is no word at all."""
         word = self._status.find(value)
         if not isinstance(word, str) or not word:
             return None
         ours = self._provider.statuses.get(word)
-        return Status(ours) if ours else Status.UNKNOWN, reading.words(word, reading.MOST_WORD)
+        shown = reading.words(word, reading.MOST_WORD)
+        if ours == "gone":
+            return ReportKind.GONE, Status.UNKNOWN, shown
+        return ReportKind.WORD, Status(ours) if ours else Status.UNKNOWN, shown
 
     def report(self, value: object, secrets: Iterable[str] = (), *, strict: bool = False) -> Report:
         """All that is said of one job. Raises Unusable where that is no object or has no status word.
@@ -91,34 +108,36 @@ class Vocabulary:
         said = self.status(value)
         if not isinstance(value, dict) or said is None:
             raise Unusable("there is no status word")
-        status, raw = said
+        kind, status, raw = said
         moderated = status is Status.FAILED and self.moderated(value)
         return Report(
-            kind=ReportKind.WORD,
+            kind=kind,
             provider_job_id=self.id(value),
             status=status,
             raw=raw,
             stage=reading.words(self._stage.find(value), reading.MOST_WORD) or None,
             progress=reading.percent(self._progress.find(value), self._provider.read.progress_scale),
-            links=self._links(value, strict=strict) if status is Status.SUCCEEDED else (),
+            links=self.links(value, strict=strict) if status is Status.SUCCEEDED else (),
             code=ErrorCode.CONTENT_MODERATED if moderated else ErrorCode.PROVIDER_ERROR,
             message=self.message(value, secrets),
             reference=self.reference(value),
         )
 
-    def _links(self, value: object, *, strict: bool) -> tuple[Link, ...]:
+    def links(self, value: object, *, strict: bool) -> tuple[Link, ...]:
+        """The results that a job has. Not strict: none where one of them cannot be used."""
         found = self._outputs.find(value)
+        ended = reading.moment(self._completed_at.find(value))
         items = found if isinstance(found, list) else [] if found is None else [found]
         try:
             if len(items) > MOST_LINKS:
                 raise Unusable(f"there are more than {MOST_LINKS} results")
-            return tuple(self._link(item) for item in items)
+            return tuple(self._link(item, ended) for item in items)
         except Unusable:
             if strict:
                 raise
             return ()
 
-    def _link(self, item: object) -> Link:
+    def _link(self, item: object, ended: int | None) -> Link:
         url = item if isinstance(item, str) else self._url.find(item)
         if not isinstance(url, str) or not url or not url.isprintable() or len(url) > reading.MOST_URL:
             raise Unusable("a result has no usable link")
@@ -126,5 +145,14 @@ class Vocabulary:
             url=url,
             content_type=reading.words(self._content_type.find(item), 100),
             size=reading.size(self._size.find(item)),
-            expires_at=reading.moment(self._expires_at.find(item)),
+            expires_at=reading.moment(self._expires_at.find(item)) or self._end_of_life(ended),
         )
+
+    def _end_of_life(self, ended: int | None) -> int | None:
+        life = self._provider.results.life_s
+        return None if ended is None or life is None else ended + round(life * 1000)
+
+
+def _listed(word: str, listed: Iterable[str]) -> bool:
+    """Whether a list has the word, or an entry that ends with * and begins like it."""
+    return any(word == entry or (entry.endswith("*") and word.startswith(entry[:-1])) for entry in listed)

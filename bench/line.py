@@ -1,0 +1,188 @@
+"""Brings one job from function to function by hand, and notes what each step took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.bed import Bed, Item
+from bench.prices import SQS_PER_MESSAGE
+from bench.wire import Sent
+from events.cases_webhook import completed, delivery
+from events.fixed import NOW
+from events.scenes import SUBMIT, Story
+from events.shapes import api, message, records
+from mediajobs.adapters.table.items import HEAD, read
+from mediajobs.adapters.table.values import size
+from mediajobs.jobs.model import Job
+
+ACCEPTED = "at-the-provider"
+SECOND = 1000
+
+
+class LineError(Exception):
+    """A function did something else than this bench foresaw, so its count would mean nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One invocation: units, and requests by service."""
+
+    name: str
+    sent: tuple[Sent, ...]
+    messages: int = 0  # taken from a queue by it: the event source's own requests come on top
+    calls: int = 0  # to the API
+
+    @property
+    def writes(self) -> float:
+        return sum(each.writes for each in self.sent)
+
+    @property
+    def reads(self) -> float:
+        return sum(each.reads for each in self.sent)
+
+    @property
+    def refused(self) -> int:
+        return sum(each.refused for each in self.sent)
+
+    @property
+    def requests(self) -> Counter[str]:
+        counted = Counter(each.service for each in self.sent)
+        counted["sqs"] += SQS_PER_MESSAGE * self.messages
+        counted["api"] += self.calls
+        return +counted
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The job and what it is to its provider."""
+
+    job: Job
+    provider_job_id: str
+    provider_url: str
+
+
+@dataclass
+class Line:
+    """One job's way. `steps` are its invocations, `heads` its head after each write that was told to relay or seen."""
+
+    bed: Bed
+    key: str
+    now: int = NOW
+    steps: list[Step] = field(default_factory=list)
+    heads: list[Item] = field(default_factory=list)
+    job_id: str = ""
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += round(seconds * SECOND)
+
+    def invoke(self, name: str, function: str, event: object, **counts: int) -> Any:
+        """Hand over the event, note what it took and how the job stands then; the answer."""
+        self.bed.wire.take()
+        result = self.bed.invoke(function, event, self.now)
+        self.steps.append(Step(name=name, sent=self.bed.wire.take(), **counts))
+        if result.error is not None:
+            raise LineError(f"{name}: {result.stack}")
+        if self.job_id:
+            self.heads.append(self.bed.head(self.job_id))
+        return result.answer
+
+    def submit(self, model: str = "video-1") -> None:
+        event = api("POST", "/v1/jobs", body=SUBMIT | {"model": model}, headers={"Idempotency-Key": self.key})
+        answer = self.invoke("submit", "submit", event, calls=1)
+        _require(answer["statusCode"] == 202, "submit", answer)
+        self.job_id = answer["multiValueHeaders"]["Location"][0].removeprefix("jobs/")
+        self.heads.append(self.bed.head(self.job_id))
+
+    def relay(self, words: str) -> None:
+        """Hand over the changes of this job that have something to tell, which must be these words."""
+        mine = [image for image in self.bed.changes() if image["pk"]["S"] == f"J#{self.job_id}"]
+        said = [image["out"]["S"] for image in mine]
+        _require(said == [words], "relay", said)
+        self._batch(f"relay: {words}", "relay", records(*(_change(image) for image in mine)))
+
+    def dispatch(self, *answers: Mapping[str, Any], name: str = "dispatch") -> None:
+        """Take this job's message; the provider answers so."""
+        self.bed.provider.tell(answers)
+        taken = [each for each in self.bed.messages("DispatchQueue") if each["job"] == self.job_id]
+        _require(len(taken) == 1, name, taken)
+        self._batch(name, "dispatch", records(message(taken[0], queue="dispatch")), messages=1)
+        _require(self.bed.provider.unused() == 0, name, self.bed.provider.asked)
+
+    def accepted(self, name: str = "dispatch") -> None:
+        self.dispatch({"status": 201, "body": {"id": self.provider_job_id, "status": "queued"}}, name=name)
+
+    def completed(self) -> None:
+        """The provider's webhook says that the result is ready."""
+        told = Told(self.job(), self.provider_job_id, self.bed.provider.url)
+        self.webhook("webhook", completed(told), event_id=f"msg_{self.job_id}")
+
+    def webhook(self, name: str, content: bytes, *, event_id: str) -> Any:
+        from events.scenes import reference
+
+        event = delivery(content, reference(self.job()), at=self.now, event_id=event_id)
+        answer = self.invoke(name, "webhook", event, calls=1)
+        _require(answer["statusCode"] == 200, name, answer)
+        return answer
+
+    def store(self, *answers: Mapping[str, Any]) -> None:
+        self.bed.provider.tell(answers)
+        taken = [each for each in self.bed.messages("StoreQueue") if each["job"] == self.job_id]
+        _require(len(taken) == 1, "store", taken)
+        self._batch("store", "store", records(message(taken[0], queue="store")), messages=1)
+
+    def tick(self, name: str, *answers: Mapping[str, Any]) -> str:
+        self.bed.provider.tell(answers)
+        answer: dict[str, str] = self.invoke(name, "reconcile", {"scheduled_time": f"t{self.now}"})
+        return answer["summary"]
+
+    @property
+    def provider_job_id(self) -> str:
+        return f"{ACCEPTED}-{self.job_id}"
+
+    def job(self) -> Job:
+        return read(self.bed.head(self.job_id)).job
+
+    def _batch(self, name: str, function: str, event: object, **counts: int) -> None:
+        answer = self.invoke(name, function, event, **counts)
+        _require(answer == {"batchItemFailures": []}, name, answer)
+
+
+def happy(bed: Bed, key: str) -> Line:
+    """A job whose slot is free at once, with one output behind a short link, settled by its webhook."""
+    line = Line(bed, key)
+    line.submit()
+    line.relay("dispatch")
+    line.accepted()
+    line.pass_time(3)
+    line.completed()
+    line.relay("store next live")
+    line.store({"file": "video/mp4"})
+    line.relay("publish live")
+    _require(line.job().published_at is not None, "publish", line.job().state)
+    return line
+
+
+def head_bytes(heads: Sequence[Item]) -> dict[str, int]:
+    """The greatest size of the head in each state, and once it is published."""
+    largest: dict[str, int] = {}
+    for item in heads:
+        name = "published" if "pub" in item else item["state"]["S"]
+        largest[name] = max(largest.get(name, 0), size(item))
+    return largest
+
+
+def _change(image: Item) -> dict[str, Any]:
+    from events.shapes import change
+
+    return change(image)
+
+
+def _require(holds: bool, name: str, found: object) -> None:
+    if not holds:
+        raise LineError(f"{name}: {found}")
+
+
+__all__ = ["HEAD", "Line", "LineError", "Step", "Story", "happy", "head_bytes"]

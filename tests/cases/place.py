@@ -1,0 +1,309 @@
+"""The product as its users meet it: the real handlers over real adapters.
+
+AWS is played by moto, time by a clock that tests move, a provider by a server that does whatever a test says.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from threading import Barrier
+from typing import Any, TypeVar
+
+from events import shapes
+from mediajobs import wiring
+from mediajobs.adapters.dynamodb import DynamoStore
+from mediajobs.adapters.http import Limits, WebHttp
+from mediajobs.adapters.idempotency import PowertoolsOnce, submit_once
+from mediajobs.adapters.providers.loading import load
+from mediajobs.adapters.providers.registry import Registry
+from mediajobs.adapters.secrets import ManagedSecrets
+from mediajobs.adapters.sqs import SqsQueues
+from mediajobs.jobs.model import Job
+from mediajobs.log import JsonLog, logged
+from mediajobs.ports import Settings, World
+from tests.api.events import OPERATOR, USER, document, proxy
+from tests.cases import signing
+from tests.cases.parts import (
+    API_KEY,
+    CALLBACK,
+    NUMBERS,
+    ON_THIS_MACHINE,
+    PORTS,
+    PROMPT,
+    QUICK,
+    TABLES,
+    TOKENS,
+    Context,
+    Counts,
+    Sdk,
+    Table,
+)
+from tests.contract import aws
+from tests.fakes.clock import SeededChance, VirtualClock
+from tests.fakes.objects import MemoryObjects
+from tests.fakes.topic import MemoryTopic
+from tests.hostile.names import Names
+from tests.hostile.server import HostileServer, serve
+from tests.steps.kit import Killed
+
+T = TypeVar("T")
+Answer = dict[str, Any]
+
+
+class Place:
+    """One deployment with one provider, `sim`. Several processes are played by several `rewire`s or threads."""
+
+    def __init__(  # noqa: PLR0917 a test names what it needs
+        self,
+        sdk: Sdk,
+        server: HostileServer,
+        tables: str = ON_THIS_MACHINE,
+        *,
+        base_url: str = "",
+        edits: tuple[tuple[str, str], ...] = (),
+        names: Names | None = None,
+        ca_file: str | None = None,
+        objects: Any = None,
+        limits: Limits = QUICK,
+        secrets: object = None,
+        limit: int = 10,
+    ) -> None:
+        self.sdk, self.server, number = sdk, server, next(NUMBERS)
+        self.clock, self.chance = VirtualClock(), SeededChance(number)
+        self.client, self.records = Table(sdk.dynamodb), aws.Faulty(sdk.dynamodb, lock=True)
+        self.table = f"jobs-{number}"
+        aws.create_table(sdk.dynamodb, self.table)
+        aws.create_idempotency_table(sdk.dynamodb, f"once-{number}")
+        self.queues = {name: _queue(sdk.sqs, f"{name}-{number}") for name in ("dispatch", "store")}
+        self.objects, self.topic, self.metrics = objects or MemoryObjects(), MemoryTopic(), Counts()
+        self.lines = io.StringIO()
+        self.prefix = f"place-{number}/"
+        self.secret(f"{self.prefix}tokens", TOKENS)
+        self.put_secrets(*(secrets if isinstance(secrets, tuple) else (signing.SECRET,)))
+        self.once = PowertoolsOnce(f"once-{number}", self.records)
+        self.store = DynamoStore(self.client, self.table, clock=self.clock, chance=self.chance)
+        options = {"resolver": names.resolve, "connector": names.connect} if names else {}
+        self.http = WebHttp(limits=limits, ca_file=ca_file, **options)  # type: ignore[arg-type]
+        text = TABLES.replace("URL", base_url or server.url("")) + tables
+        for old, new in edits:
+            assert old in text, old
+            text = text.replace(old, new)
+        self._configuration = load(text)
+        secrets_port, providers = self._providers()
+        self.world = World(
+            clock=self.clock,
+            chance=self.chance,
+            store=self.store,
+            queues=SqsQueues(sdk.sqs, dispatch_url=self.queues["dispatch"], store_url=self.queues["store"]),
+            topic=self.topic,
+            objects=self.objects,
+            http=self.http,
+            providers=providers,
+            secrets=secrets_port,
+            once=self.once,
+            create=lambda job: submit_once(self.world.store, job),
+            metrics=self.metrics,
+            log=JsonLog(strict=True, stream=self.lines, service=f"cases-{number}", level="INFO"),
+            settings=Settings(max_in_flight=limit, callback_base=CALLBACK),
+        )
+        self._functions: dict[str, Callable[[Any, Any], Any]] = {}
+        self._again: list[dict[str, Any]] = []
+
+    def close(self) -> None:
+        """Connections that were kept."""
+        self.http._pooled.close()
+
+    # -- the functions
+
+    def rewire(self, **ports: Any) -> Place:
+        """Every function as a new process, with other ports where given."""
+        secrets, providers = self._providers()
+        self.world = replace(self.world, **{"secrets": secrets, "providers": providers, **ports})
+        self._functions.clear()
+        return self
+
+    def call(self, name: str, event: object, *, remaining_ms: int = 30_000) -> Any:
+        """One invocation of a function, through all that wiring.py puts around it."""
+        if name not in self._functions:
+            lazy = getattr(wiring, f"{name}_handler")()
+            denied: Any = {port: wiring.Denied(name, port) for port in PORTS - set(lazy._ports.split())}
+            inner = lazy._build(replace(self.world, **denied))
+            self._functions[name] = logged(
+                inner,
+                name=name,
+                log=self.world.log,
+                metrics=self.metrics,
+                clock=self.clock,  # type: ignore[arg-type]
+            )
+        context = Context(remaining_ms)
+        self.once.register(context)
+        return self._functions[name](event, context)
+
+    def submit(self, key: str | None = "k1", body: object = None, *, model: str = "video-1", **more: Any) -> Answer:
+        """POST /v1/jobs."""
+        headers = {} if key is None else {"Idempotency-Key": key}
+        given = {"provider": "sim", "model": model, "input": PROMPT} if body is None else body
+        answer: Answer = self.call("submit", proxy("POST", "/v1/jobs", body=given, headers=headers, **more))
+        return answer
+
+    def get(self, job_id: str, *, caller: dict[str, str] = USER) -> Any:
+        """GET /v1/jobs/{id}: the job as its tenant sees it."""
+        answer = self.call("jobs", proxy("GET", f"/v1/jobs/{job_id}", caller=caller))
+        assert answer["statusCode"] == 200, answer
+        return document(answer)
+
+    def decisions(self, job_id: str) -> Any:
+        """What an operator may decide of the open question."""
+        return self.get(job_id, caller=OPERATOR)["attention"]["decisions"]
+
+    def webhook(
+        self,
+        url: str,
+        body: bytes,
+        headers: signing.Headers,
+        *,
+        wrapped: bool = True,
+        instead: tuple[str, object] | None = None,
+        remaining_ms: int = 30_000,
+    ) -> Answer:
+        """POST to the URL that the provider was given, as the gateway hands it over; or with this body and flag."""
+        path = url.removeprefix(CALLBACK)
+        event = proxy("POST", path, body=body, headers=dict(headers), caller=None, binary=wrapped)
+        if instead is not None:
+            event["body"], event["isBase64Encoded"] = instead
+        answer: Answer = self.call("webhook", event, remaining_ms=remaining_ms)
+        return answer
+
+    def say(self, url: str, event_id: str = "evt-1", *, stamp: str | None = None, **data: object) -> Answer:
+        """A rightly signed event about the provider's job `p-1`."""
+        body = json.dumps({"id": "p-1", **data}).encode()
+        return self.webhook(url, body, signing.signed(body, event_id, stamp or self.stamp()))
+
+    def deliver(self, queue: str, job_id: str, receives: int = 1, *, do: str = "submit") -> Answer:
+        """One message of a queue to its function."""
+        message = {"job": job_id, "do": do} if queue == "dispatch" else {"job": job_id}
+        event = shapes.records(shapes.message(message, queue=queue, receives=receives))
+        answer: Answer = self.call(queue, event)
+        return answer
+
+    def tick(self, scheduled_time: str | None = None, **more: Any) -> Any:
+        """One invocation by the schedule."""
+        return self.call("reconcile", {"scheduled_time": scheduled_time or str(self.clock.now())}, **more)
+
+    def relay(self) -> Answer:
+        """What the table's stream shows since the last call, and what failed then; nothing where there is nothing."""
+        images, self.client.images = self.client.images, []
+        batch = self._again + [image for image in images if "out" in image]
+        if not batch:
+            return {"batchItemFailures": []}
+        records = [shapes.change(image, number=number) for number, image in enumerate(batch, 1)]
+        answer: Answer = self.call("relay", shapes.records(*records))
+        failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+        first = min((int(number) for number in failed), default=len(batch) + 1)
+        self._again = batch[first - 1 :]  # a stream goes on from its first failure
+        return answer
+
+    # -- getting there
+
+    def running(self, key: str = "k1", model: str = "video-1") -> tuple[str, str]:
+        """A job that the provider has accepted as `p-1`: its id, and the webhook URL that the provider was given."""
+        self.server.routes.setdefault("/v1/jobs", serve(b'{"id":"p-1","status":"processing"}', 201))
+        job_id: str = document(self.submit(key, model=model))["request_id"]
+        self.deliver("dispatch", job_id)
+        (asked,) = [one for one in self.server.asked if job_id in json.loads(one.body or b"{}").get("reference", "")]
+        return job_id, str(json.loads(asked.body)["webhook_url"])
+
+    def storing(self, *urls: str, key: str = "k1", model: str = "video-1") -> str:
+        """A job whose webhook has said that it succeeded, with these results; the provider says the same when asked."""
+        job_id, url = self.running(key, model)
+        outputs = [{"url": one} for one in urls]
+        told = {"id": "p-1", "status": "completed", "outputs": outputs}
+        self.server.routes["/v1/jobs/p-1"] = serve(json.dumps(told).encode())
+        answer = self.say(url, status="completed", outputs=outputs)
+        assert answer["statusCode"] == 200, answer
+        return job_id
+
+    # -- what can be seen
+
+    def job(self, job_id: str) -> Job:
+        found = self.store.load(job_id)
+        assert found is not None
+        return found
+
+    def items(self) -> list[dict[str, Any]]:
+        """Every item of the table."""
+        return [item for page in self.sdk.dynamodb.get_paginator("scan").paginate(TableName=self.table)
+                for item in page["Items"]]  # fmt: skip
+
+    def messages(self, queue: str) -> list[dict[str, str]]:
+        """What waits in a queue; it is gone from it then."""
+        found: list[dict[str, str]] = []
+        url = self.queues[queue]
+        while taken := self.sdk.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+            found += [json.loads(message["Body"]) for message in taken]
+            for message in taken:
+                self.sdk.sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+        return found
+
+    def creates(self) -> int:
+        """How many submits the provider saw."""
+        return sum(asked.method == "POST" and asked.target == "/v1/jobs" for asked in self.server.asked)
+
+    def polls(self) -> int:
+        return sum(asked.method == "GET" and asked.target.startswith("/v1/jobs/") for asked in self.server.asked)
+
+    def log(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.lines.getvalue().splitlines()]
+
+    def stamp(self) -> str:
+        """This moment in whole seconds, as a sender writes it."""
+        return str(self.clock.now() // 1000)
+
+    # -- secrets
+
+    def put_secrets(self, *webhook_secrets: object) -> None:
+        """The provider's secret as a person stores it."""
+        value = {"api_key": API_KEY, "webhook_secrets": list(webhook_secrets)}
+        self.secret(f"{self.prefix}providers/sim", json.dumps(value))
+
+    def _providers(self) -> tuple[ManagedSecrets, Registry]:
+        """With empty caches."""
+        kept = ManagedSecrets(
+            self.sdk.secrets,
+            self.clock,
+            provider_prefix=f"{self.prefix}providers/",
+            tokens=f"{self.prefix}tokens",
+        )
+        return kept, Registry(self._configuration, self.http, kept)
+
+    def secret(self, name: str, text: str) -> None:
+        known = self.sdk.secrets.exceptions.ResourceExistsException
+        try:
+            self.sdk.secrets.create_secret(Name=name, SecretString=text)
+        except known:
+            self.sdk.secrets.put_secret_value(SecretId=name, SecretString=text)
+
+
+def at_once(*calls: Callable[[], T]) -> list[T]:
+    """All of them in threads that start together; their answers in this order."""
+    start = Barrier(len(calls))
+
+    def run(call: Callable[[], T]) -> T:
+        start.wait(10)
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def die(*_: object, **__: object) -> Any:
+    """The process is gone at this point: no handler of ours runs any more."""
+    raise Killed
+
+
+def _queue(sqs: Any, name: str) -> str:
+    return str(sqs.create_queue(QueueName=name)["QueueUrl"])

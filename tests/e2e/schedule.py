@@ -1,0 +1,40 @@
+"""Reconcile, more often than each minute: what a test waits for is then the design's own time, not the clock's."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+# As the emulator's scheduler hands it over: unsubstituted, so the same at every tick.
+TICK = json.dumps({"scheduled_time": "<aws.scheduler.scheduled-time>"}).encode()
+PAUSE_S = 2.0
+
+
+class Metronome:
+    """Invokes reconcile as the schedule does, and again as soon as the run is over. The schedule itself goes on."""
+
+    def __init__(self, functions: Any, name: str) -> None:
+        self._functions = functions
+        self._name = name
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        # By the request id that each run logs.
+        self.runs: set[str] = set()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more runs; one that is under way ends with the stack."""
+        self._stopped.set()
+        self._thread.join(timeout=1)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                answer = self._functions.invoke(FunctionName=self._name, Payload=TICK)
+                self.runs.add(answer["ResponseMetadata"]["RequestId"])
+            except (BotoCoreError, ClientError):
+                self._stopped.wait(PAUSE_S)
+            self._stopped.wait(PAUSE_S)

@@ -1,0 +1,248 @@
+"""The models, each about one subject; the small numbers are what `make test` has time for, `long` what the long form adds."""
+
+from __future__ import annotations
+
+from mediajobs.jobs.events import Traits
+from tests.simulation.explore.model import DAY_S, Model
+
+KEYED = Traits(provider="sim", idempotent=True, key_life_s=DAY_S, cancel=True, max_run_s=7200)
+SHORT_KEY = Traits(provider="sim", idempotent=True, key_life_s=400, cancel=True, max_run_s=7200)
+PLAIN = Traits(provider="sim", cancel=True, max_run_s=7200)
+SHORT_RUN = Traits(provider="sim", cancel=True, max_run_s=600, expected_s=100)
+FOUND = Traits(provider="sim", lookup=True, cancel=True, max_run_s=7200)
+HINTED = Traits(provider="sim", idempotent=True, key_life_s=DAY_S, cancel=True, webhooks=False, max_run_s=7200)
+WIDE = Traits(provider="sim", idempotent=True, key_life_s=DAY_S, cancel=True, max_run_s=7200, limit=2)
+
+SUBMITTING: tuple[Model, ...] = (
+    Model(
+        name="keyed",
+        says="a provider with a key: requests on the wire, refusals on a retry, cancel",
+        traits=KEYED,
+        left={"dispatch": 2, "cancel": 1},
+        long={"dispatch": 3},
+        grid=(0, 61),
+        answers=("refuse", "reject", "block"),
+        ends=(),
+    ),
+    Model(
+        name="key ends",
+        says="a provider that forgets its keys",
+        traits=SHORT_KEY,
+        left={"dispatch": 2, "look": 1},
+        long={"dispatch": 3, "look": 2},
+        grid=(0, 240, 301, 420),
+        ends=(),
+    ),
+    Model(
+        name="keyless",
+        says="a provider without a key: webhooks early and late, a look, a cancel",
+        traits=PLAIN,
+        left={"dispatch": 2, "webhook": 1, "look": 1},
+        long={"webhook": 2, "cancel": 1},
+        grid=(0, 61),
+        answers=("refuse",),
+    ),
+    Model(
+        name="lookup",
+        says="a provider that finds our reference, or not yet",
+        traits=FOUND,
+        left={"dispatch": 2, "look": 3},
+        long={"look": 4, "cancel": 1},
+        grid=(0, 61, 200, 500),
+        answers=(),
+        ends=(1,),
+    ),
+    Model(
+        name="deadline",
+        says="the start deadline against claims, refusals and requests without answer",
+        traits=KEYED,
+        start_within_s=120,
+        left={"dispatch": 2, "look": 2, "cancel": 1},
+        long={"dispatch": 3},
+        grid=(0, 61, 121),
+        ends=(),
+    ),
+    Model(
+        name="rotation",
+        says="a base URL that is changed while a job is under way: a retry would be another request",
+        traits=KEYED,
+        left={"dispatch": 2, "look": 1},
+        long={"dispatch": 3},
+        grid=(0, 61, 200),
+        rotates_s=100,
+        answers=("refuse",),
+        ends=(),
+    ),
+    Model(
+        name="dead letter",
+        says="a step that dies ten times, retries and failing by a person, late and twice",
+        traits=KEYED,
+        left={"dispatch": 2, "dead": 1, "person": 2},
+        long={"cancel": 1},
+        grid=(0, 61),
+        answers=("refuse",),
+        people=("retry", "fail"),
+        ends=(),
+    ),
+    Model(
+        name="submit",
+        says="twin submits of one key, and a claim before the answer",
+        traits=KEYED,
+        born=False,
+        left={"client": 2, "dispatch": 2, "look": 1, "conflict": 1},
+        long={"client": 3},
+        grid=(0, 61),
+        ends=(),
+    ),
+)
+
+RUNNING: tuple[Model, ...] = (
+    Model(
+        name="webhooks",
+        says="webhooks lost, repeated, reordered, early and late beside polls",
+        traits=KEYED,
+        left={"dispatch": 2, "webhook": 2, "look": 1},
+        long={"webhook": 3, "conflict": 1},
+        grid=(0, 451),
+        words=("running", "end", "odd"),
+        answers=(),
+        ends=(1, 2, 3),
+    ),
+    Model(
+        name="hints",
+        says="webhooks that are not trusted: each is confirmed by a poll",
+        traits=HINTED,
+        left={"dispatch": 1, "webhook": 2, "look": 2},
+        long={"dispatch": 2},
+        grid=(0, 61),
+        answers=(),
+    ),
+    Model(
+        name="polls",
+        says="404 for once and for good, overdue, lapse, a person's wait, adopt and fail",
+        traits=SHORT_RUN,
+        prelude=("dispatch",),
+        left={"look": 4, "404": 3, "person": 2, "webhook": 1},
+        long={"look": 5, "dispatch": 1},
+        grid=(0, 200, 301, 400, 700),
+        people=("wait", "adopt", "fail"),
+        loses=True,
+        overruns=True,
+        ends=(1,),
+    ),
+    Model(
+        name="cancel",
+        says="cancel while open, ambiguous and running; the provider's word decides",
+        traits=KEYED,
+        left={"dispatch": 3, "cancel": 1, "look": 1},
+        long={"webhook": 1},
+        grid=(0, 61),
+        answers=("refuse",),
+        ends=(1,),
+    ),
+    Model(
+        name="people",
+        says="an ambiguous submission: adopt, resubmit and fail, late and twice, both submissions accepted",
+        traits=PLAIN,
+        left={"dispatch": 2, "person": 2, "webhook": 1},
+        long={"webhook": 2},
+        grid=(0, 61),
+        answers=("refuse",),
+        people=("adopt", "resubmit", "fail"),
+        echo=True,
+        ends=(1, 2),
+    ),
+    Model(
+        name="intake",
+        says="one event delivered many times, its record in progress, done and abandoned",
+        traits=KEYED,
+        prelude=("dispatch",),
+        left={"webhook": 3, "conflict": 1},
+        long={"webhook": 4, "look": 1},
+        grid=(0, 101),
+        kept=frozenset({"intake"}),
+        ends=(1, 2),
+    ),
+)
+
+FINISHING: tuple[Model, ...] = (
+    Model(
+        name="store",
+        says="two store runs at once, links that are dead, cut or serve no media, fresh links, a person's retry",
+        traits=KEYED,
+        prelude=("dispatch", "ends", "webhook"),
+        left={"store": 2, "look": 1, "person": 1, "webhook": 1},
+        long={"store": 3},
+        grid=(0, 451),
+        links=("good", "dead", "bad", "cut"),
+        people=("retry", "fail"),
+        loses=True,
+        ends=(),
+    ),
+    Model(
+        name="publish",
+        says="relay and reconcile publish at once, die before and after the send and the mark; late results; ttl, and the key used again",
+        traits=KEYED,
+        prelude=("dispatch", "ends", "webhook", "store"),
+        left={"publish": 2, "look": 2, "conflict": 1, "client": 1},
+        long={"webhook": 1, "dispatch": 1},
+        grid=(0, 451, 600),
+        kept=frozenset({"publish"}),
+        clears=True,
+        ends=(),
+    ),
+)
+
+SHARING: tuple[Model, ...] = (
+    Model(
+        name="slots",
+        says="two jobs, one slot: kept while a fate is unknown, lapsed, taken again by evidence",
+        traits=SHORT_RUN,
+        tenants=("a", "a"),
+        start_within_s=10 * DAY_S,
+        left={"dispatch": 2, "look": 1, "webhook": 1},
+        long={"dispatch": 3},
+        grid=(0, 61, 601),
+        answers=(),
+        ends=(1,),
+    ),
+    Model(
+        name="admission",
+        says="two tenants, one slot: turned away, woken, a lost wake, an index that lags, cancel while waiting",
+        traits=KEYED,
+        tenants=("a", "b"),
+        left={"dispatch": 3, "cancel": 1, "lag": 1},
+        long={"look": 1},
+        grid=(0, 61),
+        answers=("refuse",),
+        ends=(),
+    ),
+    Model(
+        name="pauses",
+        says="blocked and asked to wait: one probe at a time, no pause is cut short or wiped",
+        traits=KEYED,
+        tenants=("a", "b"),
+        limit=2,
+        pauses=True,
+        left={"dispatch": 3, "tend": 0},
+        long={"dispatch": 4, "operator": 1},
+        grid=(0, 61),
+        answers=("block", "wait"),
+        ends=(),
+    ),
+    Model(
+        name="one id",
+        says="a provider job id that two jobs want: adopt, an account's webhook, lookup",
+        traits=WIDE,
+        tenants=("a", "a"),
+        limit=2,
+        left={"dispatch": 2, "person": 2, "webhook": 1, "dead": 0},
+        grid=(0, 61),
+        answers=(),
+        people=("adopt",),
+        words=("running", "end", "account"),
+        ends=(1,),
+    ),
+)
+
+MODELS = SUBMITTING + RUNNING + FINISHING + SHARING
