@@ -28,6 +28,13 @@ _CREDENTIALS = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", 
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 
 
+def _providers(url: str) -> str:
+    """The laptop's providers; `sim` has a model that takes as long as most do in the world."""
+    models = "[providers.sim.models]\n"
+    text = configuration(url).replace("max_run_s = 60", "max_run_s = 7200", 1)
+    return text.replace(models, f'{models}long-1 = {{ kind = "video", expected_s = 300 }}\n')
+
+
 class Bed(AbstractContextManager["Bed"]):
     """Use as a context. `client` speaks to the emulator directly; the functions speak through `wire`."""
 
@@ -37,7 +44,7 @@ class Bed(AbstractContextManager["Bed"]):
         self.provider = ScriptedProvider()
         self._template = resources.template()
         self.names = resources.create(self.client)
-        self._layer = packages.layer(directory / "layer", configuration(self.provider.url))
+        self._layer = packages.layer(directory / "layer", _providers(self.provider.url))
         self._runtime = packages.runtime(directory / "runtime")
         self._sandboxes: dict[str, Sandbox] = {}
         self._shards: dict[str, str] = {}
@@ -127,8 +134,8 @@ class Bed(AbstractContextManager["Bed"]):
             if name not in self._shards:
                 given = {"StreamArn": arn, "ShardId": name, "ShardIteratorType": "TRIM_HORIZON"}
                 self._shards[name] = streams.get_shard_iterator(**given)["ShardIterator"]
-            found = streams.get_records(ShardIterator=self._shards[name])
-            self._shards[name] = found.get("NextShardIterator", self._shards[name])
-            images = (record["dynamodb"].get("NewImage", {}) for record in found["Records"])
-            shown += [image for image in images if "out" in image]
+            while (found := streams.get_records(ShardIterator=self._shards[name]))["Records"]:
+                self._shards[name] = found["NextShardIterator"]
+                images = (record["dynamodb"].get("NewImage", {}) for record in found["Records"])
+                shown += [image for image in images if "out" in image]
         return shown

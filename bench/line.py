@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,11 +11,11 @@ from typing import Any
 from bench.bed import Bed, Item
 from bench.prices import SQS_PER_MESSAGE
 from bench.wire import Sent
-from events.cases_webhook import completed, delivery
+from events.cases_webhook import body, completed, delivery
 from events.fixed import NOW
-from events.scenes import SUBMIT, Story
-from events.shapes import api, message, records
-from mediajobs.adapters.table.items import HEAD, read
+from events.scenes import SUBMIT, reference
+from events.shapes import api, change, message, records
+from mediajobs.adapters.table.items import read
 from mediajobs.adapters.table.values import size
 from mediajobs.jobs.model import Job
 
@@ -90,25 +91,31 @@ class Line:
         return result.answer
 
     def submit(self, model: str = "video-1") -> None:
+        self.bed.changes()
         event = api("POST", "/v1/jobs", body=SUBMIT | {"model": model}, headers={"Idempotency-Key": self.key})
         answer = self.invoke("submit", "submit", event, calls=1)
         _require(answer["statusCode"] == 202, "submit", answer)
         self.job_id = answer["multiValueHeaders"]["Location"][0].removeprefix("jobs/")
         self.heads.append(self.bed.head(self.job_id))
 
-    def relay(self, words: str) -> None:
+    def relay(self, words: str, name: str = "") -> None:
         """Hand over the changes of this job that have something to tell, which must be these words."""
         mine = [image for image in self.bed.changes() if image["pk"]["S"] == f"J#{self.job_id}"]
         said = [image["out"]["S"] for image in mine]
         _require(said == [words], "relay", said)
-        self._batch(f"relay: {words}", "relay", records(*(_change(image) for image in mine)))
+        self._batch(name or f"relay: {words}", "relay", records(*map(change, mine)))
+
+    def wake(self, name: str) -> None:
+        """Relay carries out another job's word `next`: a slot was given back."""
+        image = self.bed.head(self.job_id) | {"out": {"S": "next"}}
+        self._batch(name, "relay", records(change(image)))
 
     def dispatch(self, *answers: Mapping[str, Any], name: str = "dispatch") -> None:
-        """Take this job's message; the provider answers so."""
+        """Take this job's message, which SQS may still hold back; the provider answers so."""
         self.bed.provider.tell(answers)
-        taken = [each for each in self.bed.messages("DispatchQueue") if each["job"] == self.job_id]
-        _require(len(taken) == 1, name, taken)
-        self._batch(name, "dispatch", records(message(taken[0], queue="dispatch")), messages=1)
+        self.bed.messages("DispatchQueue")
+        event = records(message({"job": self.job_id, "do": "submit"}, queue="dispatch"))
+        self._batch(name, "dispatch", event, messages=1)
         _require(self.bed.provider.unused() == 0, name, self.bed.provider.asked)
 
     def accepted(self, name: str = "dispatch") -> None:
@@ -119,24 +126,29 @@ class Line:
         told = Told(self.job(), self.provider_job_id, self.bed.provider.url)
         self.webhook("webhook", completed(told), event_id=f"msg_{self.job_id}")
 
-    def webhook(self, name: str, content: bytes, *, event_id: str) -> Any:
-        from events.scenes import reference
+    def progress(self, percent: int) -> str:
+        """The provider says how far it is; what came of it."""
+        told = Told(self.job(), self.provider_job_id, self.bed.provider.url)
+        content = body(told, "progress", status="processing", progress=percent)
+        verdict: str = json.loads(self.webhook("progress", content, event_id=f"p{self.now}")["body"])["verdict"]
+        return verdict
 
+    def webhook(self, name: str, content: bytes, *, event_id: str) -> Any:
         event = delivery(content, reference(self.job()), at=self.now, event_id=event_id)
         answer = self.invoke(name, "webhook", event, calls=1)
         _require(answer["statusCode"] == 200, name, answer)
         return answer
 
-    def store(self, *answers: Mapping[str, Any]) -> None:
+    def store(self, *answers: Mapping[str, Any], name: str = "store") -> None:
         self.bed.provider.tell(answers)
-        taken = [each for each in self.bed.messages("StoreQueue") if each["job"] == self.job_id]
-        _require(len(taken) == 1, "store", taken)
-        self._batch("store", "store", records(message(taken[0], queue="store")), messages=1)
+        self.bed.messages("StoreQueue")
+        self._batch(name, "store", records(message({"job": self.job_id}, queue="store")), messages=1)
+        _require(self.bed.provider.unused() == 0, name, self.bed.provider.asked)
 
-    def tick(self, name: str, *answers: Mapping[str, Any]) -> str:
+    def tick(self, name: str, *answers: Mapping[str, Any]) -> None:
         self.bed.provider.tell(answers)
-        answer: dict[str, str] = self.invoke(name, "reconcile", {"scheduled_time": f"t{self.now}"})
-        return answer["summary"]
+        self.invoke(name, "reconcile", {"scheduled_time": f"t{self.now}"})
+        _require(self.bed.provider.unused() == 0, name, self.bed.provider.asked)
 
     @property
     def provider_job_id(self) -> str:
@@ -157,12 +169,17 @@ def happy(bed: Bed, key: str) -> Line:
     line.relay("dispatch")
     line.accepted()
     line.pass_time(3)
+    settled(line)
+    return line
+
+
+def settled(line: Line) -> None:
+    """From the provider's webhook to the published mark."""
     line.completed()
     line.relay("store next live")
     line.store({"file": "video/mp4"})
     line.relay("publish live")
     _require(line.job().published_at is not None, "publish", line.job().state)
-    return line
 
 
 def head_bytes(heads: Sequence[Item]) -> dict[str, int]:
@@ -174,15 +191,7 @@ def head_bytes(heads: Sequence[Item]) -> dict[str, int]:
     return largest
 
 
-def _change(image: Item) -> dict[str, Any]:
-    from events.shapes import change
-
-    return change(image)
-
-
 def _require(holds: bool, name: str, found: object) -> None:
     if not holds:
         raise LineError(f"{name}: {found}")
 
-
-__all__ = ["HEAD", "Line", "LineError", "Step", "Story", "happy", "head_bytes"]

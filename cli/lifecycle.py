@@ -8,7 +8,7 @@ import argparse
 import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mediajobs.jobs import states
@@ -21,7 +21,7 @@ KEPT = Path(__file__).resolve().parent.parent / "docs" / "lifecycle.md"
 HEAD = """\
 # Lifecycle of a job
 
-Written by `make lifecycle` from `shared/mediajobs/jobs/`; a test compares the two.
+Written by `python -m cli.lifecycle` from `shared/mediajobs/jobs/`; a test compares the two.
 
 A **transition** changes the state and strictly raises its rank, so late, repeated and reordered events are harmless.
 A **note** changes fields and never the state. Both raise `version` by one and are written only under the version read,
@@ -62,10 +62,9 @@ def _diagram() -> str:
 
 
 def _states() -> str:
-    lines = ["| state | rank | public status | put there, left, after a crash |", "|---|---|---|---|"]
     comments = comments_of_states()
-    for state in State:
-        lines.append(f"| `{state}` | {RANK[state]} | {PUBLIC_STATUS[state]} | {comments[state]} |")
+    lines = ["| state | rank | public status | put there, left, after a crash |", "|---|---|---|---|"]
+    lines += [f"| `{state}` | {RANK[state]} | {PUBLIC_STATUS[state]} | {comments[state]} |" for state in State]
     return "\n".join(lines)
 
 
@@ -126,13 +125,13 @@ def _safe(words: str) -> str:
     return words.replace("|", "\\|")
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m cli.lifecycle", description="Write docs/lifecycle.md from the code."
     )
     parser.add_argument("--check", action="store_true", help="write nothing; fail where the kept file differs")
     parser.add_argument("--file", type=Path, default=KEPT, help="another file than docs/lifecycle.md")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     file, fresh = options.file, text()
     if not options.check:
         file.parent.mkdir(exist_ok=True)

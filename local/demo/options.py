@@ -35,7 +35,7 @@ def parse(arguments: list[str] | None = None) -> Options:
     parser.add_argument("--faults", choices=("none", "default", "heavy"), default=env.get("FAULTS") or "default")
     parser.add_argument("--max-in-flight", type=int, default=int(env.get("MAX_IN_FLIGHT") or 4))
     parser.add_argument("--idempotent", type=int, choices=(0, 1), default=int(env.get("IDEMPOTENT") or 1))
-    parser.add_argument("--wait", type=int, default=1500, help="seconds after which what is not done counts as stuck")
+    parser.add_argument("--wait", type=int, help="seconds until what is not done counts as stuck (600 + 12 a job)")
     parser.add_argument("--name", default="demo", help="of the stack; it is taken down at the end")
     given = parser.parse_args(arguments)
     if given.jobs < 1 or given.max_in_flight < 1:
@@ -46,7 +46,7 @@ def parse(arguments: list[str] | None = None) -> Options:
         faults=given.faults,
         max_in_flight=given.max_in_flight,
         idempotent=bool(given.idempotent),
-        wait_s=given.wait,
+        wait_s=given.wait or 600 + 12 * given.jobs,
         people=given.faults != "none",
         name=given.name,
     )

@@ -9,9 +9,10 @@ import io
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from threading import Barrier
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from events import shapes
 from mediajobs import wiring
@@ -23,6 +24,7 @@ from mediajobs.adapters.providers.registry import Registry
 from mediajobs.adapters.secrets import ManagedSecrets
 from mediajobs.adapters.sqs import SqsQueues
 from mediajobs.jobs.model import Job
+from mediajobs.jobs.states import State
 from mediajobs.log import JsonLog, logged
 from mediajobs.ports import Settings, World
 from tests.api.events import OPERATOR, USER, document, proxy
@@ -57,7 +59,7 @@ Answer = dict[str, Any]
 class Place:
     """One deployment with one provider, `sim`. Several processes are played by several `rewire`s or threads."""
 
-    def __init__(  # noqa: PLR0917 a test names what it needs
+    def __init__(
         self,
         sdk: Sdk,
         server: HostileServer,
@@ -75,16 +77,16 @@ class Place:
         self.sdk, self.server, number = sdk, server, next(NUMBERS)
         self.clock, self.chance = VirtualClock(), SeededChance(number)
         self.client, self.records = Table(sdk.dynamodb), aws.Faulty(sdk.dynamodb, lock=True)
-        self.table = f"jobs-{number}"
+        self.table, self.once_table = f"jobs-{number}", f"once-{number}"
         aws.create_table(sdk.dynamodb, self.table)
-        aws.create_idempotency_table(sdk.dynamodb, f"once-{number}")
+        aws.create_idempotency_table(sdk.dynamodb, self.once_table)
         self.queues = {name: _queue(sdk.sqs, f"{name}-{number}") for name in ("dispatch", "store")}
         self.objects, self.topic, self.metrics = objects or MemoryObjects(), MemoryTopic(), Counts()
         self.lines = io.StringIO()
         self.prefix = f"place-{number}/"
         self.secret(f"{self.prefix}tokens", TOKENS)
         self.put_secrets(*(secrets if isinstance(secrets, tuple) else (signing.SECRET,)))
-        self.once = PowertoolsOnce(f"once-{number}", self.records)
+        self.once = PowertoolsOnce(self.once_table, self.records)
         self.store = DynamoStore(self.client, self.table, clock=self.clock, chance=self.chance)
         options = {"resolver": names.resolve, "connector": names.connect} if names else {}
         self.http = WebHttp(limits=limits, ca_file=ca_file, **options)  # type: ignore[arg-type]
@@ -105,7 +107,7 @@ class Place:
             providers=providers,
             secrets=secrets_port,
             once=self.once,
-            create=lambda job: submit_once(self.world.store, job),
+            create=self._create,
             metrics=self.metrics,
             log=JsonLog(strict=True, stream=self.lines, service=f"cases-{number}", level="INFO"),
             settings=Settings(max_in_flight=limit, callback_base=CALLBACK),
@@ -132,20 +134,17 @@ class Place:
             lazy = getattr(wiring, f"{name}_handler")()
             denied: Any = {port: wiring.Denied(name, port) for port in PORTS - set(lazy._ports.split())}
             inner = lazy._build(replace(self.world, **denied))
-            self._functions[name] = logged(
-                inner,
-                name=name,
-                log=self.world.log,
-                metrics=self.metrics,
-                clock=self.clock,  # type: ignore[arg-type]
-            )
+            log, metrics = cast("Any", self.world.log), cast("Any", self.metrics)
+            self._functions[name] = logged(inner, name=name, log=log, metrics=metrics, clock=self.clock)
         context = Context(remaining_ms)
         self.once.register(context)
         return self._functions[name](event, context)
 
-    def submit(self, key: str | None = "k1", body: object = None, *, model: str = "video-1", **more: Any) -> Answer:
+    def submit(
+        self, key: str | list[str] | None = "k1", body: object = None, *, model: str = "video-1", **more: Any
+    ) -> Answer:
         """POST /v1/jobs."""
-        headers = {} if key is None else {"Idempotency-Key": key}
+        headers: signing.Headers = {} if key is None else {"Idempotency-Key": key}
         given = {"provider": "sim", "model": model, "input": PROMPT} if body is None else body
         answer: Answer = self.call("submit", proxy("POST", "/v1/jobs", body=given, headers=headers, **more))
         return answer
@@ -211,11 +210,37 @@ class Place:
 
     def running(self, key: str = "k1", model: str = "video-1") -> tuple[str, str]:
         """A job that the provider has accepted as `p-1`: its id, and the webhook URL that the provider was given."""
+        job_id = self.accepted(key, model)
+        self.deliver("dispatch", job_id)
+        return job_id, self.webhook_url(job_id)
+
+    def killed(self, key: str = "k1") -> tuple[str, str]:
+        """The same, but the dispatcher died before it could write down that its request was accepted."""
+        job_id = self.accepted(key)
+        claims: list[object] = []
+
+        def write(change: Any) -> Any:
+            if claims:
+                die()
+            claims.append(change)
+            return self.store.write(change)
+
+        self.rewire(store=Hooked(self.store, write=write))
+        with suppress(Killed):
+            self.deliver("dispatch", job_id)
+        self.rewire(store=self.store)
+        assert self.job(job_id).state is State.SUBMITTING
+        return job_id, self.webhook_url(job_id)
+
+    def accepted(self, key: str = "k1", model: str = "video-1") -> str:
+        """A job that the provider will accept once it is sent."""
         self.server.routes.setdefault("/v1/jobs", serve(b'{"id":"p-1","status":"processing"}', 201))
         job_id: str = document(self.submit(key, model=model))["request_id"]
-        self.deliver("dispatch", job_id)
+        return job_id
+
+    def webhook_url(self, job_id: str) -> str:
         (asked,) = [one for one in self.server.asked if job_id in json.loads(one.body or b"{}").get("reference", "")]
-        return job_id, str(json.loads(asked.body)["webhook_url"])
+        return str(json.loads(asked.body)["webhook_url"])
 
     def storing(self, *urls: str, key: str = "k1", model: str = "video-1") -> str:
         """A job whose webhook has said that it succeeded, with these results; the provider says the same when asked."""
@@ -259,6 +284,18 @@ class Place:
     def log(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.lines.getvalue().splitlines()]
 
+    def lapse(self) -> None:
+        """The time of every invocation that was killed is over."""
+        for record in self.sdk.dynamodb.scan(TableName=self.once_table)["Items"]:
+            if record["status"]["S"] == "INPROGRESS":
+                over = record | {"in_progress_expiration": {"N": "1"}}
+                self.sdk.dynamodb.put_item(TableName=self.once_table, Item=over)
+
+    def forget(self) -> None:
+        """Nothing is known of earlier invocations."""
+        for record in self.sdk.dynamodb.scan(TableName=self.once_table)["Items"]:
+            self.sdk.dynamodb.delete_item(TableName=self.once_table, Key={"id": record["id"]})
+
     def stamp(self) -> str:
         """This moment in whole seconds, as a sender writes it."""
         return str(self.clock.now() // 1000)
@@ -269,6 +306,9 @@ class Place:
         """The provider's secret as a person stores it."""
         value = {"api_key": API_KEY, "webhook_secrets": list(webhook_secrets)}
         self.secret(f"{self.prefix}providers/sim", json.dumps(value))
+
+    def _create(self, job: Job) -> tuple[Job, bool]:
+        return submit_once(self.world.store, job)
 
     def _providers(self) -> tuple[ManagedSecrets, Registry]:
         """With empty caches."""
@@ -286,6 +326,16 @@ class Place:
             self.sdk.secrets.create_secret(Name=name, SecretString=text)
         except known:
             self.sdk.secrets.put_secret_value(SecretId=name, SecretString=text)
+
+
+class Hooked:
+    """A port with some of its calls replaced."""
+
+    def __init__(self, real: object, **calls: Callable[..., Any]) -> None:
+        self._real, self._calls = real, calls
+
+    def __getattr__(self, name: str) -> Any:
+        return self._calls.get(name) or getattr(self._real, name)
 
 
 def at_once(*calls: Callable[[], T]) -> list[T]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-
-import pytest
 
 from cli import lifecycle
 from mediajobs.jobs.decide import TABLE
@@ -14,22 +11,18 @@ from mediajobs.jobs.states import Reason, State
 from tests.core.life import PLAIN, TICK, Life
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["lifecycle", *arguments])
-    return lifecycle.main()
+def test_the_kept_page_is_what_the_code_says() -> None:
+    assert lifecycle.main(["--check"]) == 0
 
 
-def test_the_kept_page_is_what_the_code_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(monkeypatch, "--check") == 0
-
-
-def test_a_page_that_differs_or_is_missing_is_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_page_that_differs_or_is_missing_is_told_apart(tmp_path: Path) -> None:
     page = tmp_path / "lifecycle.md"
-    assert run(monkeypatch, "--check", "--file", str(page)) == 1
-    assert run(monkeypatch, "--file", str(page)) == 0
-    assert run(monkeypatch, "--check", "--file", str(page)) == 0
+    where = ["--file", str(page)]
+    assert lifecycle.main(["--check", *where]) == 1
+    assert lifecycle.main(where) == 0
+    assert lifecycle.main(["--check", *where]) == 0
     page.write_text(page.read_text(encoding="utf-8").replace("strictly", "sometimes"), encoding="utf-8")
-    assert run(monkeypatch, "--check", "--file", str(page)) == 1
+    assert lifecycle.main(["--check", *where]) == 1
 
 
 def test_every_row_and_every_state_stands_on_it() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
+
+import boto3
 
 from local.stack.template import Template
 from mediajobs.api import schemas
@@ -20,7 +23,7 @@ BODIES = [json.loads(body) for body in re.findall(r"^\s*(?:.* -d \'|)(\{\".*\})\
 def rows(title: str) -> dict[str, str]:
     """The first table under a heading: first column without its marks, and the rest of the row."""
     (part,) = re.findall(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
-    return {name: rest for name, rest in re.findall(r"^\| `(\w+)`[^|]*\|(.*)\|$", part, re.MULTILINE)}
+    return dict(re.findall(r"^\| `(\w+)`[^|]*\|(.*)\|$", part, re.MULTILINE))
 
 
 def test_every_alarm_has_its_row() -> None:
@@ -68,3 +71,23 @@ def test_commands_of_this_project_take_their_options() -> None:
         source = (ROOT / f"{module.replace('.', '/')}.py").read_text()
         for option in re.findall(r" (--[a-z-]+)", options):
             assert f'"{option}"' in source, f"{module} {option}"
+
+
+def test_aws_commands_are_known_to_aws() -> None:
+    """Service, operation and options of each are those of the API, and none that must be given is missing."""
+    lines = re.findall(r"^ *(aws (?!s3 ).+)$", PAGE, re.MULTILINE)
+    assert len(lines) >= 8
+    for line in lines:
+        _, service, operation, *words = shlex.split(line)
+        client = boto3.client(service, region_name="eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")  # type: ignore[call-overload]
+        name = client.meta.method_to_api_mapping[operation.replace("-", "_")]
+        shape = client.meta.service_model.operation_model(name).input_shape
+        options = {word for word in words if word.startswith("--")}
+        known = {_option(member) for member in shape.members}
+        assert options <= known, line
+        assert {_option(member) for member in shape.required_members} <= options, line
+
+
+def _option(member: str) -> str:
+    """SecretString and patchOperations as the AWS CLI writes them."""
+    return "--" + re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", member).lower()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -123,6 +124,32 @@ def test_bad_download_heals_at_the_second_try_or_never(client: Client, fault: st
     looks = {"wrong_type": b"<html>" in first.body, "truncated": first.short, "empty": first.body == b""}
     assert looks == {name: name == fault for name in looks}
     assert (second.body.startswith(b"\x89PNG") and len(second.body) == output["size"]) is (always == "")
+
+
+def test_link_is_dead_as_often_as_the_script_says(client: Client) -> None:
+    client.script({"dead_link": 2})
+    job_id = client.submit(model="image-1", duration_s=0.01).json["id"]
+    output = client.finished(job_id)["outputs"][0]
+    assert [call("GET", output["url"]).status for _ in range(3)] == [404, 404, 200]
+
+
+def test_held_answer_is_in_the_ledger_before_it_is_given(client: Client) -> None:
+    """So that a test knows that somebody waits for it. Only the first answer of its kind is held."""
+    client.script({"slow_poll_s": 0.4, "slow_download_s": 0.4})
+    job_id = client.submit(model="image-1", duration_s=0.01).json["id"]
+    until(lambda: client.record()["state"] == "completed")
+    with ThreadPoolExecutor(1) as pool:
+        held = pool.submit(client.get, job_id)
+        until(lambda: client.record()["polls"])
+        assert not held.done()
+        started = time.monotonic()
+        output = client.get(job_id).json["outputs"][0]
+        assert time.monotonic() - started < 0.3
+        assert held.result().status == 200
+        held = pool.submit(call, "GET", output["url"])
+        until(lambda: client.record()["downloads"])
+        assert not held.done()
+        assert call("GET", output["url"]).status == held.result().status == 200
 
 
 def test_never_finishing_job_runs_until_the_longest_run_then_is_unknown(client: Client, receiver: Receiver) -> None:

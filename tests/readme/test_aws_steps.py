@@ -66,6 +66,26 @@ def provider() -> Iterator[SimulatedProvider]:
     simulated.stop()
 
 
+class Address:
+    """The one address of the API, known before the API is: what a person's own domain is on AWS."""
+
+    def __init__(self) -> None:
+        self.target: Target | None = None
+        self.front = Front(0, lambda: self.target)
+        self.url = f"http://127.0.0.1:{self.front.server_address[1]}"
+
+
+@pytest.fixture
+def address() -> Iterator[Address]:
+    made = Address()
+    thread = threading.Thread(target=made.front.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield made
+    made.front.shutdown()
+    thread.join()
+    made.front.server_close()
+
+
 class Account:
     """One person's shell: where they are, what they know so far, what the last command printed."""
 
@@ -81,35 +101,31 @@ class Account:
 
 
 def test_six_commands_end_in_a_job_that_succeeds_and_one_removes_it_all(
-    account: int, provider: SimulatedProvider, tmp_path: Path
+    account: int, provider: SimulatedProvider, address: Address, tmp_path: Path
 ) -> None:
     """Each command is the README's own, and prints what the README says; the job then reaches its result."""
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed here")
-    target: list[Target | None] = [None]
-    with Front(0, lambda: target[0]) as front:
-        threading.Thread(target=front.serve_forever, args=(0.05,), daemon=True).start()
-        folder = checkout.make(tmp_path / "checkout")
-        base = f"http://127.0.0.1:{front.server_address[1]}"
-        # What only an account of one's own can say, and what only the emulator needs.
-        parameters = f"Local=true Architecture={deploy.architecture()} PublicBaseUrl={base}"
-        keys = provider.credentials.public()["providers"]["sim"]
-        values = {"api key": keys["api_key"], "whsec_...": keys["webhook_secrets"][0]}
-        person = Account(folder, checkout.environment(folder, account, PARAMETERS=parameters), values)
-        configure, build, ship, secret, key, submit = STEPS
-        person.types(configure)
-        edit(folder / "shared" / "providers.toml", provider.base_url)
-        person.types(build)
-        person.types(reading.Typed(ship.command, tuple(p.replace("https", "http") for p in ship.prints)))
-        target[0] = Target(account, f"/_aws/execute-api/{api_id(account)}/api")
-        person.types(secret)
-        person.values["key"] = person.types(key).strip()
-        made = json.loads(person.types(submit))
-        job = until_ended(person, f"{base}/v1/jobs/{made['request_id']}")
-        assert job["status"] == "succeeded", job
-        assert provider.ledger.snapshot(summary=False)["charges"] == 1
-        person.types(REMOVAL)
-        front.shutdown()
+    folder = checkout.make(tmp_path / "checkout")
+    # What only an account of one's own can say, and what only the emulator needs.
+    parameters = f"Local=true Architecture={deploy.architecture()} PublicBaseUrl={address.url}"
+    keys = provider.credentials.public()["providers"]["sim"]
+    values = {"api key": keys["api_key"], "whsec_...": keys["webhook_secrets"][0]}
+    person = Account(folder, checkout.environment(folder, account, PARAMETERS=parameters), values)
+    configure, build, ship, secret, key, submit = STEPS
+    person.types(configure)
+    edit(folder / "shared" / "providers.toml", provider.base_url)
+    person.types(build)
+    # The one difference to AWS in what is printed: the address is this machine's.
+    person.types(reading.Typed(ship.command, tuple(line.replace("https", "http") for line in ship.prints)))
+    address.target = Target(account, f"/_aws/execute-api/{api_id(account)}/api")
+    person.types(secret)
+    person.values["key"] = person.types(key).strip()
+    made = json.loads(person.types(submit))
+    job = until_ended(person, f"{address.url}/v1/jobs/{made['request_id']}")
+    assert job["status"] == "succeeded", job
+    assert provider.ledger.snapshot(summary=False)["charges"] == 1
+    person.types(REMOVAL)
     kept = {person.values["TableName"], person.values["BucketName"], "mediajobs-dev/providers/example"}
     assert leftovers(account) == kept
 

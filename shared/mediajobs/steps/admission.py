@@ -108,10 +108,12 @@ def tend(world: World, provider_name: str) -> None:
     provider = world.store.provider(provider_name)
     now = world.clock.now()
     if provider.pause.reason in PROBED:
-        if provider.pause.may_probe(now):
+        wait = max(0, provider.pause.until - now)
+        if wait <= NEXT_TICK_MS:
             probe = _resumable_holder(world, provider) or next(iter(world.store.waiting(provider_name, 1)), None)
             if probe is not None:
-                world.queues.dispatch(probe, Do.SUBMIT)
+                # Delayed to the pause's end: the next tick would come up to a minute after it.
+                world.queues.dispatch(probe, Do.SUBMIT, -(-wait // 1000))
         return
     if provider.pause.holds(now) and provider.pause.until > now + NEXT_TICK_MS:
         return  # the tick before its end wakes them; else each minute of a pause would send them all again

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from mediajobs.errors import InProgress
 from mediajobs.jobs.decide import Change, decide
-from mediajobs.jobs.due import MINUTE, SECOND, attempt_over, first_due, is_idle, is_resumable, next_due
+from mediajobs.jobs.due import MINUTE, SECOND, attempt_over, first_due, first_poll, is_idle, is_resumable, next_due
 from mediajobs.jobs.events import Absent, Gone, Moved, Status, Tick, Traits
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import TERMINAL, Reason, State
@@ -20,7 +20,8 @@ from mediajobs.steps.publish import publish
 
 RUN_MS = 50 * SECOND  # ends before the next tick
 PAUSE_S = 1.0
-AGAIN_MS = 10 * SECOND
+AGAIN_MS = 5 * SECOND
+QUICK_MS = 20 * SECOND
 DAY_S = 86_400
 
 Each = Callable[[Callable[[str], None], Iterable[str]], None]
@@ -52,14 +53,17 @@ def _drain(results: Iterable[None]) -> None:
 
 
 def _serve(world: World, end: int, each: Each) -> int:
-    """Look at everything that falls due before `end`; return when nothing more does."""
+    """Look at everything that falls due before `end`; return when nothing more does, or can."""
     served: set[tuple[int, str]] = set()
     first = True
     while (now := world.clock.now()) < end:
         # An entry that is still there was looked at in vain, or the index lags: the next run takes it.
         entries = [entry for entry in world.store.due(end) if entry not in served]
         if not entries:
-            break
+            if not _falls_due_soon(world):
+                break
+            world.clock.sleep(min(AGAIN_MS, end - now) / SECOND)
+            continue
         ready = [entry for entry in entries if entry[0] <= now]
         if first:
             world.metrics.count("DueLagMs", max(0, now - entries[0][0]))
@@ -70,6 +74,16 @@ def _serve(world: World, end: int, each: Each) -> int:
             # Sleep to the next due time, but look again meanwhile for what became due sooner.
             world.clock.sleep(max(PAUSE_S, min(entries[0][0] - now, AGAIN_MS, end - now) / SECOND))
     return len(served)
+
+
+def _falls_due_soon(world: World) -> bool:
+    """A job in flight at a provider of seconds falls due within this very run, though the index had it not yet."""
+    for name in world.providers.names():
+        adapter = world.providers.get(name)
+        quick = first_poll(adapter.traits(adapter.models()[0])) < QUICK_MS
+        if quick and world.store.provider(name).held:
+            return True
+    return False
 
 
 def _visit(world: World, job_id: str, end: int) -> None:

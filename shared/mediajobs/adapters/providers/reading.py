@@ -28,17 +28,17 @@ class Unusable(ValueError):
 
 
 def document(body: bytes, *, strict: bool) -> object:
-    """The JSON value in `body`, a byte order mark allowed.
+    """The JSON value in `body`, a byte order mark allowed, NaN read as null: an event is not lost for a metric in it.
 
-    Strict, for what arrives unasked: a repeated name or NaN makes it unusable. Else, for an answer that may speak of
-    a paid job, the last of a repeated name counts and NaN is null.
+    Strict, for what arrives unasked: a repeated name makes it unusable. Else, for an answer that may speak of a paid
+    job, the last of a repeated name counts.
     """
     try:
         text = body.decode("utf-8-sig")
         value = json.loads(
             text,
             object_pairs_hook=_unique if strict else None,
-            parse_constant=_refused if strict else _nothing,
+            parse_constant=_nothing,
         )
     except Unusable:
         raise
@@ -54,10 +54,6 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) != len(pairs):
         raise Unusable("a name is repeated in the body")
     return found
-
-
-def _refused(_: str) -> object:
-    raise Unusable("a number in the body is not finite")
 
 
 def _nothing(_: str) -> object:
