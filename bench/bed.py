@@ -71,7 +71,7 @@ class Bed(AbstractContextManager["Bed"]):
             self._sandboxes[function] = Sandbox(function, paths, self.environment(function))
         return self._sandboxes[function]
 
-    def invoke(self, function: str, event: object, now: int | None = None) -> Invocation:
+    def invoke(self, function: str, event: object, now: int) -> Invocation:
         return self.sandbox(function).invoke(event, now=now)
 
     # -- the table
@@ -79,19 +79,24 @@ class Bed(AbstractContextManager["Bed"]):
     def clear(self) -> None:
         """Nothing is kept of what was, but what SNS remembers of publications."""
         for name, keys in (("Table", ("pk", "sk")), ("IdempotencyTable", ("id",))):
-            for item in self._scan(name):
-                key = {each: item[each] for each in keys}
-                self.client("dynamodb").delete_item(TableName=self.names[name], Key=key)
+            self._delete(name, [{key: item[key] for key in keys} for item in self._scan(name)])
         for queue in ("DispatchQueue", "StoreQueue", "consumer"):
             self.client("sqs").purge_queue(QueueUrl=self.names[queue])
-        for key in self.objects():
-            self.client("s3").delete_object(Bucket=self.names["Bucket"], Key=key)
+        for each in self.objects():
+            self.client("s3").delete_object(Bucket=self.names["Bucket"], Key=each)
         self.provider.tell(())
         self.wire.take()
 
     def put(self, rows: Iterable[Item]) -> None:
-        for item in rows:
-            self.client("dynamodb").put_item(TableName=self.names["Table"], Item=item)
+        self._batch("Table", [{"PutRequest": {"Item": item}} for item in rows])
+
+    def _delete(self, name: str, keys: Iterable[Item]) -> None:
+        self._batch(name, [{"DeleteRequest": {"Key": key}} for key in keys])
+
+    def _batch(self, name: str, requests: list[dict[str, Any]]) -> None:
+        for start in range(0, len(requests), 25):
+            part = {self.names[name]: requests[start : start + 25]}
+            self.client("dynamodb").batch_write_item(RequestItems=part)
 
     def head(self, job_id: str) -> Item:
         """The job's head as it stands."""
@@ -126,7 +131,7 @@ class Bed(AbstractContextManager["Bed"]):
         return [each["Key"] for each in found.get("Contents", [])]
 
     def changes(self) -> list[Item]:
-        """The new images that the table's stream shows since this was asked last, those without words left out."""
+        """The new images that the table's stream shows since this was asked last."""
         streams, arn = self.client("dynamodbstreams"), self.names["Table.StreamArn"]
         shown: list[Item] = []
         for shard in streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
@@ -136,6 +141,6 @@ class Bed(AbstractContextManager["Bed"]):
                 self._shards[name] = streams.get_shard_iterator(**given)["ShardIterator"]
             while (found := streams.get_records(ShardIterator=self._shards[name]))["Records"]:
                 self._shards[name] = found["NextShardIterator"]
-                images = (record["dynamodb"].get("NewImage", {}) for record in found["Records"])
-                shown += [image for image in images if "out" in image]
+                images = (record["dynamodb"].get("NewImage") for record in found["Records"])
+                shown += [image for image in images if image]
         return shown

@@ -50,8 +50,10 @@ def main() -> None:
     print(json.dumps({"modules": sorted(sys.modules)}), file=answers, flush=True)
     for line in sys.stdin:
         request = json.loads(line)
-        if request["now"] is not None:
-            clock.time = request["now"]
+        if "event" not in request:
+            print(json.dumps({"modules": sorted(sys.modules)}), file=answers, flush=True)
+            continue
+        clock.time = request["now"]
         context = Context(name, request["request_id"], request["remaining_ms"])
         reply = {}
         try:
@@ -62,7 +64,6 @@ def main() -> None:
         reply["output"] = said.getvalue().splitlines()
         said.seek(0)
         said.truncate()
-        reply["modules"] = sorted(sys.modules)
         print(json.dumps(reply), file=answers, flush=True)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +10,11 @@ from typing import Any
 from bench.bed import Bed, Item
 from bench.prices import SQS_PER_MESSAGE
 from bench.wire import Sent
-from events.cases_webhook import body, completed, delivery
+from events.cases_webhook import completed, delivery
 from events.fixed import NOW
 from events.scenes import SUBMIT, reference
 from events.shapes import api, change, message, records
-from mediajobs.adapters.table.items import read
+from mediajobs.adapters.table.items import HEAD, read
 from mediajobs.adapters.table.values import size
 from mediajobs.jobs.model import Job
 
@@ -67,14 +66,16 @@ class Told:
 
 @dataclass
 class Line:
-    """One job's way. `steps` are its invocations, `heads` its head after each write that was told to relay or seen."""
+    """One job's way: its invocations, what the provider was asked, and its head at each write."""
 
     bed: Bed
     key: str
     now: int = NOW
     steps: list[Step] = field(default_factory=list)
-    heads: list[Item] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
     job_id: str = ""
+    _images: list[Item] = field(default_factory=list)
+    _relayed: int = 0  # so many heads were looked at for words
 
     def pass_time(self, seconds: float) -> None:
         self.now += round(seconds * SECOND)
@@ -82,27 +83,33 @@ class Line:
     def invoke(self, name: str, function: str, event: object, **counts: int) -> Any:
         """Hand over the event, note what it took and how the job stands then; the answer."""
         self.bed.wire.take()
+        self.bed.provider.asked.clear()
         result = self.bed.invoke(function, event, self.now)
+        self.asked += self.bed.provider.asked
         self.steps.append(Step(name=name, sent=self.bed.wire.take(), **counts))
         if result.error is not None:
             raise LineError(f"{name}: {result.stack}")
-        if self.job_id:
-            self.heads.append(self.bed.head(self.job_id))
+        self._images += self.bed.changes()
         return result.answer
+
+    @property
+    def heads(self) -> list[Item]:
+        """The job's head as each write left it."""
+        return [image for image in self._images if (image["pk"]["S"], image["sk"]["S"]) == (f"J#{self.job_id}", HEAD)]
 
     def submit(self, model: str = "video-1") -> None:
         self.bed.changes()
         event = api("POST", "/v1/jobs", body=SUBMIT | {"model": model}, headers={"Idempotency-Key": self.key})
         answer = self.invoke("submit", "submit", event, calls=1)
-        _require(answer["statusCode"] == 202, "submit", answer)
+        require(answer["statusCode"] == 202, "submit", answer)
         self.job_id = answer["multiValueHeaders"]["Location"][0].removeprefix("jobs/")
-        self.heads.append(self.bed.head(self.job_id))
 
     def relay(self, words: str, name: str = "") -> None:
         """Hand over the changes of this job that have something to tell, which must be these words."""
-        mine = [image for image in self.bed.changes() if image["pk"]["S"] == f"J#{self.job_id}"]
+        mine = [image for image in self.heads[self._relayed :] if "out" in image]
+        self._relayed = len(self.heads)
         said = [image["out"]["S"] for image in mine]
-        _require(said == [words], "relay", said)
+        require(said == [words], "relay", said)
         self._batch(name or f"relay: {words}", "relay", records(*map(change, mine)))
 
     def wake(self, name: str) -> None:
@@ -116,39 +123,34 @@ class Line:
         self.bed.messages("DispatchQueue")
         event = records(message({"job": self.job_id, "do": "submit"}, queue="dispatch"))
         self._batch(name, "dispatch", event, messages=1)
-        _require(self.bed.provider.unused() == 0, name, self.bed.provider.asked)
+        require(self.bed.provider.unused() == 0, name, self.bed.provider.asked)
 
     def accepted(self, name: str = "dispatch") -> None:
         self.dispatch({"status": 201, "body": {"id": self.provider_job_id, "status": "queued"}}, name=name)
 
+    def told(self) -> Told:
+        """The job as it stands."""
+        return Told(self.job(), self.provider_job_id, self.bed.provider.url)
+
     def completed(self) -> None:
         """The provider's webhook says that the result is ready."""
-        told = Told(self.job(), self.provider_job_id, self.bed.provider.url)
-        self.webhook("webhook", completed(told), event_id=f"msg_{self.job_id}")
+        self.webhook("webhook", completed(self.told()), event_id=f"msg_{self.job_id}")
 
-    def progress(self, percent: int) -> str:
-        """The provider says how far it is; what came of it."""
-        told = Told(self.job(), self.provider_job_id, self.bed.provider.url)
-        content = body(told, "progress", status="processing", progress=percent)
-        verdict: str = json.loads(self.webhook("progress", content, event_id=f"p{self.now}")["body"])["verdict"]
-        return verdict
-
-    def webhook(self, name: str, content: bytes, *, event_id: str) -> Any:
+    def webhook(self, name: str, content: bytes, *, event_id: str) -> None:
         event = delivery(content, reference(self.job()), at=self.now, event_id=event_id)
         answer = self.invoke(name, "webhook", event, calls=1)
-        _require(answer["statusCode"] == 200, name, answer)
-        return answer
+        require(answer["statusCode"] == 200, name, answer)
 
     def store(self, *answers: Mapping[str, Any], name: str = "store") -> None:
         self.bed.provider.tell(answers)
         self.bed.messages("StoreQueue")
         self._batch(name, "store", records(message({"job": self.job_id}, queue="store")), messages=1)
-        _require(self.bed.provider.unused() == 0, name, self.bed.provider.asked)
+        require(self.bed.provider.unused() == 0, name, self.bed.provider.asked)
 
     def tick(self, name: str, *answers: Mapping[str, Any]) -> None:
         self.bed.provider.tell(answers)
         self.invoke(name, "reconcile", {"scheduled_time": f"t{self.now}"})
-        _require(self.bed.provider.unused() == 0, name, self.bed.provider.asked)
+        require(self.bed.provider.unused() == 0, name, self.bed.provider.asked)
 
     @property
     def provider_job_id(self) -> str:
@@ -159,7 +161,7 @@ class Line:
 
     def _batch(self, name: str, function: str, event: object, **counts: int) -> None:
         answer = self.invoke(name, function, event, **counts)
-        _require(answer == {"batchItemFailures": []}, name, answer)
+        require(answer == {"batchItemFailures": []}, name, answer)
 
 
 def happy(bed: Bed, key: str) -> Line:
@@ -179,19 +181,19 @@ def settled(line: Line) -> None:
     line.relay("store next live")
     line.store({"file": "video/mp4"})
     line.relay("publish live")
-    _require(line.job().published_at is not None, "publish", line.job().state)
+    require(line.job().published_at is not None, "publish", line.job().state)
 
 
 def head_bytes(heads: Sequence[Item]) -> dict[str, int]:
     """The greatest size of the head in each state, and once it is published."""
     largest: dict[str, int] = {}
     for item in heads:
-        name = "published" if "pub" in item else item["state"]["S"]
+        name = "published" if "pub" in item else item["state"]["S"]  # as mediajobs.adapters.table.items has them
         largest[name] = max(largest.get(name, 0), size(item))
     return largest
 
 
-def _require(holds: bool, name: str, found: object) -> None:
+def require(holds: bool, name: str, found: object) -> None:  # noqa: FBT001 it reads like an assertion
+    """Raise where a function did not do what is counted here."""
     if not holds:
         raise LineError(f"{name}: {found}")
-

@@ -18,7 +18,6 @@ COSTLY = {
     "idempotency": f"{_POWERTOOLS}.utilities.idempotency",
     "parameters": f"{_POWERTOOLS}.utilities.parameters",
     "parser": f"{_POWERTOOLS}.utilities.parser",
-    "tracing": f"{_POWERTOOLS}.tracing.tracer",
 }
 _EDGES = "mediajobs.api."
 _SHARED_EDGES = frozenset({"edge", "keys", "bodies", "problems", "routes", "schemas", "answers"})

@@ -21,13 +21,12 @@ class SandboxError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """What came of one invocation. `error` is what the handler raised; `lines` are its log, `counts` its metrics."""
+    """What came of one invocation. `error` is what the handler raised, `lines` what it logged and counted."""
 
     answer: Any
     error: str | None
     stack: str
     lines: tuple[dict[str, Any], ...]
-    modules: frozenset[str]
 
 
 class Sandbox:
@@ -43,8 +42,8 @@ class Sandbox:
         self.cold = frozenset(self._read()["modules"])
         self._number = 0
 
-    def invoke(self, event: object, *, now: int | None, remaining_ms: int = 30_000) -> Invocation:
-        """Hand the event to the handler; without `now` its clock stands where the last one left it."""
+    def invoke(self, event: object, *, now: int, remaining_ms: int = 30_000) -> Invocation:
+        """Hand the event to the handler at that time."""
         self._number += 1
         request = {
             "event": event,
@@ -52,17 +51,17 @@ class Sandbox:
             "request_id": f"7d9d3c4a-0d0e-4b57-8f4e-{self._number:012d}",
             "remaining_ms": remaining_ms,
         }
-        entrance = cast("IO[str]", self._process.stdin)
-        entrance.write(json.dumps(request) + "\n")
-        entrance.flush()
-        reply = self._read()
+        reply = self._ask(request)
         return Invocation(
             answer=reply.get("answer"),
             error=reply.get("error"),
             stack=reply.get("stack", ""),
             lines=tuple(json.loads(line) for line in reply["output"]),
-            modules=frozenset(reply["modules"]),
         )
+
+    def modules(self) -> frozenset[str]:
+        """What is loaded by now."""
+        return frozenset(self._ask({})["modules"])
 
     def close(self) -> None:
         for stream in (self._process.stdin, self._process.stdout):
@@ -70,6 +69,12 @@ class Sandbox:
                 stream.close()
         self._process.terminate()
         self._process.wait()
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        entrance = cast("IO[str]", self._process.stdin)
+        entrance.write(json.dumps(request) + "\n")
+        entrance.flush()
+        return self._read()
 
     def _read(self) -> dict[str, Any]:
         line = cast("IO[str]", self._process.stdout).readline()

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bench.bed import Bed, Item
-from bench.line import Line, Step, settled
+from bench.line import Line, Step, require, settled
+from events.cases_webhook import body, delivery
 from events.fixed import NOW
-from events.scenes import Story, scene
+from events.scenes import Story, reference, scene
 from mediajobs.adapters.table import expressions as ex
 from mediajobs.jobs.events import TurnedAway
 
@@ -22,8 +23,13 @@ def _free_a_slot(bed: Bed) -> None:
     bed.client("dynamodb").delete_item(TableName=bed.names["Table"], Key=ex.slot_key("sim", "001"))
 
 
+def waiting_past_due(bed: Bed, key: str) -> Line:
+    """The same for longer than until its first due time."""
+    return waiting(bed, key, ticks=1)
+
+
 def waiting(bed: Bed, key: str, *, ticks: int = 0) -> Line:
-    """A job that finds its provider full. With a tick it waits beyond its first due time."""
+    """A job that finds its provider full."""
     bed.put(scene("busy"))
     line = Line(bed, key)
     line.submit()
@@ -53,17 +59,22 @@ def polled(bed: Bed, key: str) -> Line:
     return line
 
 
-def progressing(bed: Bed, key: str) -> tuple[Line, list[str]]:
-    """A thousand progress events in ten seconds, and what came of each."""
+def progressing(bed: Bed, key: str) -> Step:
+    """A thousand progress events in ten seconds."""
     line = Line(bed, key)
     line.submit("long-1")
     line.relay("dispatch")
     line.accepted()
-    verdicts = []
+    told = line.told()
+    ref = reference(told.job)
+    bed.wire.take()
     for number in range(PROGRESS_EVENTS):
-        verdicts.append(line.progress(number * 99 // PROGRESS_EVENTS))
+        content = body(told, "progress", status="processing", progress=number * 99 // PROGRESS_EVENTS)
+        event = delivery(content, ref, at=line.now, event_id=f"progress-{number}")
+        result = bed.invoke("webhook", event, line.now)
+        require(result.error is None and result.answer["statusCode"] == 200, "progress", result)
         line.pass_time(PROGRESS_SECONDS / PROGRESS_EVENTS)
-    return line, verdicts
+    return Step(name="webhook: progress", sent=bed.wire.take(), calls=PROGRESS_EVENTS)
 
 
 def troubled(bed: Bed, key: str) -> Line:
@@ -96,7 +107,7 @@ def quiet_minute(bed: Bed, jobs_waiting: int) -> Step:
     """A tick in which nothing is due, while so many jobs wait at a full provider."""
     if jobs_waiting:
         bed.put(scene("busy"))
-        _put_many(bed, _crowd(bed, jobs_waiting))
+        bed.put(_crowd(bed, jobs_waiting))
     line = Line(bed, "quiet")
     line.tick("reconcile: nothing due")
     return line.steps[-1]
@@ -110,16 +121,3 @@ def _crowd(bed: Bed, jobs: int) -> Iterator[Item]:
         told.then(TurnedAway(place=place), NOW - 590_000)
         head = next(told.items())
         yield {**head, "due_at": head["dead"]}
-
-
-def _put_many(bed: Bed, rows: Iterator[Item]) -> None:
-    table, batch = bed.names["Table"], []
-    for item in rows:
-        batch.append({"PutRequest": {"Item": item}})
-        if len(batch) == 25:
-            bed.client("dynamodb").batch_write_item(RequestItems={table: batch})
-            batch = []
-    if batch:
-        bed.client("dynamodb").batch_write_item(RequestItems={table: batch})
-
-

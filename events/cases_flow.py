@@ -44,7 +44,12 @@ def relay() -> Iterator[Case]:
     first = {"batchItemFailures": [{"itemIdentifier": f"{1:021d}"}]}
     yield case("poison", "No job of ours: brought again, then given up.", torn, answer=first)
     yield case(
-        "poison-among-good", "It does not stop the others.", torn, image("pending"), answer=first, sent=(wake("pending"),)
+        "poison-among-good",
+        "It does not stop the others.",
+        torn,
+        image("pending"),
+        answer=first,
+        sent=(wake("pending"),),
     )
 
 
@@ -62,7 +67,12 @@ def _submitting() -> Iterator[Case]:
     job_id = story("pending").job.id
 
     def case(name: str, says: str, answer: dict[str, Any], **after: Any) -> Case:
-        changed = {"given": ("pending",), "asked": SUBMITS, "provider": (answer,), "after": {"id": job_id, **after}}
+        changed: dict[str, Any] = {
+            "given": ("pending",),
+            "asked": SUBMITS,
+            "provider": (answer,),
+            "after": {"id": job_id, **after},
+        }
         return _work("dispatch", name, says, {"job": job_id, "do": "submit"}, **changed)
 
     bound = {"state": "running", "provider_job_id": "fresh-at-the-provider", "out": None}
@@ -87,9 +97,11 @@ def _not_submitting() -> Iterator[Case]:
     def after(name: str, **fields: Any) -> dict[str, Any]:
         return {"id": story(name).job.id, **fields}
 
-    resumed = {"given": ("killed",), "provider": (ACCEPTED,), "asked": SUBMITS}
+    resumed: dict[str, Any] = {"given": ("killed",), "provider": (ACCEPTED,), "asked": SUBMITS}
     says = "A dispatcher was killed; its lease is over and the provider honours keys: the same request again."
-    yield _work("dispatch", "resumed", says, of("killed"), receives=2, **resumed, after=after("killed", state="running"))
+    yield _work(
+        "dispatch", "resumed", says, of("killed"), receives=2, **resumed, after=after("killed", state="running")
+    )
     says = "Its lease is not over: another may be sending at this moment."
     waits = after("submitting", state="submitting", version=2)
     yield _work("dispatch", "too-early", says, of("submitting"), receives=2, given=("submitting",), after=waits)
@@ -99,10 +111,10 @@ def _not_submitting() -> Iterator[Case]:
     told = story("canceling")
     halted = {"status": 200, "body": {"id": told.provider_job_id, "status": "canceled"}}
     asked = (f"POST /sim/v1/jobs/{told.provider_job_id}/cancel",)
-    ended = {"given": ("canceling",), "provider": (halted,), "asked": asked}
+    ended: dict[str, Any] = {"given": ("canceling",), "provider": (halted,), "asked": asked}
     done = after("canceling", state="canceled", slot=None)
     yield _work("dispatch", "cancel", "The provider's word decides.", of("canceling", "cancel"), **ended, after=done)
-    past = {"given": ("succeeded",), "after": after("succeeded", state="succeeded", version=5)}
+    past: dict[str, Any] = {"given": ("succeeded",), "after": after("succeeded", state="succeeded", version=5)}
     yield _work("dispatch", "past", "The job went on without this message.", of("succeeded"), **past)
     says = "Ten times received and never finished: a person is asked."
     question = after("pending", state="pending", attention={"reason": "dead_letter"})
@@ -117,7 +129,12 @@ def store() -> Iterator[Case]:
         calls = {"f": f"GET /files/{told.provider_job_id}/0.mp4", "p": f"GET /sim/v1/jobs/{told.provider_job_id}"}
         after = {"id": told.job.id, **more.pop("after")}
         body = {"job": told.job.id}
-        facts = {"given": (scene_name,), "provider": answers, "asked": tuple(calls[c] for c in asked), "after": after}
+        facts: dict[str, Any] = {
+            "given": (scene_name,),
+            "provider": answers,
+            "asked": tuple(calls[c] for c in asked),
+            "after": after,
+        }
         return _work("store", name, says, body, **facts, **more)
 
     done = {"state": "succeeded", "out": "publish live"}
@@ -155,12 +172,12 @@ def reconcile() -> Iterator[Case]:
     due, ready = story("due"), story("unpublished")
     poll = f"GET /sim/v1/jobs/{due.provider_job_id}"
     over = {"id": due.job.id, "state": "storing", "slot": None}
-    done = {"given": ("due",), "provider": (_shown(due),), "asked": (poll,), "after": over}
+    done: dict[str, Any] = {"given": ("due",), "provider": (_shown(due),), "asked": (poll,), "after": over}
     yield case("tick", "The poll says what the webhook that did not come would have.", **done)
     yield case("tick-unsubstituted", "The time as an emulator hands it over.", "<aws.scheduler.scheduled-time>", **done)
     yield case("tick-by-hand", "Invoked without a time.", None, **done)
     says = "The provider does not know the job: once is no proof."
-    lost = {"given": ("due",), "provider": (GONE, _shown(due)), "asked": (poll, poll), "after": over}
+    lost: dict[str, Any] = {"given": ("due",), "provider": (GONE, _shown(due)), "asked": (poll, poll), "after": over}
     yield case("tick-lost-once", says, **lost)
     ended = {"id": ready.job.id, "state": "succeeded", "due_at": None}
     yield case("tick-publishes", "An end that relay lost.", given=("unpublished",), after=ended, published=1)

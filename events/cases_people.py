@@ -168,9 +168,7 @@ def _resolving() -> Iterator[Case]:
     unnamed = problem(422, "unprocessable")
     yield case("no-version", "It does not say which question.", {"decision": "fail"}, unnamed, state="submitting")
     event = _job("/resolve", "ambiguous", USER, decided("fail"))
-    yield _case(
-        "resolve-as-user", "Operators only.", event, problem(403, "forbidden"), "ambiguous", state="submitting"
-    )
+    yield _case("resolve-as-user", "Operators only.", event, problem(403, "forbidden"), "ambiguous", state="submitting")
     event = _job("/resolve", "running", OPERATOR, decided("fail"))
     yield _case("resolve-nothing-open", "No question is open.", event, unfit, "running", state="running")
     said = {"decision": "acknowledge", "provider_job_id": story("late").provider_job_id}

@@ -21,9 +21,12 @@ SECOND = 1000
 class Told(Protocol):
     """A job, and what it is to its provider; a scene's story is one."""
 
-    job: Job
-    provider_job_id: str
-    provider_url: str
+    @property
+    def job(self) -> Job: ...
+    @property
+    def provider_job_id(self) -> str: ...
+    @property
+    def provider_url(self) -> str: ...
 
 
 def body(told: Told, kind: str, **data: Any) -> bytes:
@@ -110,7 +113,9 @@ def _forged() -> Iterator[Case]:
     def refused(name: str, says: str, event: dict[str, Any]) -> Case:
         return _case(name, says, event, problem(401, "unauthorized"), "running", **same)
 
-    yield refused("bad-signature", "Signed with another secret.", delivery(done, ref, secrets=(RETIRED_WEBHOOK_SECRET,)))
+    yield refused(
+        "bad-signature", "Signed with another secret.", delivery(done, ref, secrets=(RETIRED_WEBHOOK_SECRET,))
+    )
     yield refused("old-timestamp", "Ten minutes old.", delivery(done, ref, at=NOW - 600 * SECOND))
     yield refused("future-timestamp", "Ten minutes ahead.", delivery(done, ref, at=NOW + 600 * SECOND))
     changed = delivery(done, ref) | {"body": base64.b64encode(done.replace(b"video/mp4", b"video/mp5")).decode()}

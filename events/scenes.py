@@ -16,7 +16,18 @@ from mediajobs.adapters.table import items
 from mediajobs.api import schemas
 from mediajobs.jobs.birth import new_job
 from mediajobs.jobs.decide import Change, decide
-from mediajobs.jobs.events import Answered, AnswerKind, Cancel, Claim, Event, Published, Status, Stored, TurnedAway, Word
+from mediajobs.jobs.events import (
+    Answered,
+    AnswerKind,
+    Cancel,
+    Claim,
+    Event,
+    Published,
+    Status,
+    Stored,
+    TurnedAway,
+    Word,
+)
 from mediajobs.jobs.model import Job, Link, Output, request_id
 from mediajobs.jobs.states import ErrorCode, Source
 from mediajobs.ports import ProviderAdapter
@@ -54,7 +65,7 @@ class Story:
         self.traits = self.adapter.traits("video-1")
         self.provider_url = provider_url
         self.provider_job_id = f"job-of-{scene}"
-        self.token = "claimedbythis"
+        self.claimer = "claimedbythis"
         self.bound = False
         self.job = new_job(
             job_id=request_id(TENANT, key or f"events-{scene}"),
@@ -78,10 +89,10 @@ class Story:
     def claimed(self, at: int, slot: str = "001") -> Story:
         body = cast("dict[str, object]", SUBMIT["input"])
         digest = digest_of(self.adapter.request(self.job, body, webhook_url(self.job)))
-        return self.then(Claim(token=self.token, digest=digest, slot=slot), at)
+        return self.then(Claim(token=self.claimer, digest=digest, slot=slot), at)
 
     def answered(self, kind: AnswerKind, at: int, **fields: Any) -> Story:
-        return self.then(Answered(kind=kind, token=self.token, submission=1, **fields), at)
+        return self.then(Answered(kind=kind, token=self.claimer, submission=1, **fields), at)
 
     def running(self, at: int, slot: str = "001") -> Story:
         self.claimed(at - 500, slot)

@@ -1,144 +1,25 @@
-"""The product as its users meet it: the real handlers over real adapters.
-
-AWS is played by moto, time by a clock that tests move, a provider by a server that does whatever a test says.
-"""
+"""The product as its users meet it: requests, events and messages in, answers and rows out."""
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
-from threading import Barrier
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from events import shapes
-from mediajobs import wiring
-from mediajobs.adapters.dynamodb import DynamoStore
-from mediajobs.adapters.http import Limits, WebHttp
-from mediajobs.adapters.idempotency import PowertoolsOnce, submit_once
-from mediajobs.adapters.providers.loading import load
-from mediajobs.adapters.providers.registry import Registry
-from mediajobs.adapters.secrets import ManagedSecrets
-from mediajobs.adapters.sqs import SqsQueues
-from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
-from mediajobs.log import JsonLog, logged
-from mediajobs.ports import Settings, World
 from tests.api.events import OPERATOR, USER, document, proxy
 from tests.cases import signing
-from tests.cases.parts import (
-    API_KEY,
-    CALLBACK,
-    NUMBERS,
-    ON_THIS_MACHINE,
-    PORTS,
-    PROMPT,
-    QUICK,
-    TABLES,
-    TOKENS,
-    Context,
-    Counts,
-    Sdk,
-    Table,
-)
-from tests.contract import aws
-from tests.fakes.clock import SeededChance, VirtualClock
-from tests.fakes.objects import MemoryObjects
-from tests.fakes.topic import MemoryTopic
-from tests.hostile.names import Names
-from tests.hostile.server import HostileServer, serve
+from tests.cases.deployment import Deployment, Hooked, die
+from tests.cases.parts import CALLBACK, PROMPT
+from tests.hostile.server import serve
 from tests.steps.kit import Killed
 
-T = TypeVar("T")
 Answer = dict[str, Any]
 
 
-class Place:
-    """One deployment with one provider, `sim`. Several processes are played by several `rewire`s or threads."""
-
-    def __init__(
-        self,
-        sdk: Sdk,
-        server: HostileServer,
-        tables: str = ON_THIS_MACHINE,
-        *,
-        base_url: str = "",
-        edits: tuple[tuple[str, str], ...] = (),
-        names: Names | None = None,
-        ca_file: str | None = None,
-        objects: Any = None,
-        limits: Limits = QUICK,
-        secrets: object = None,
-        limit: int = 10,
-    ) -> None:
-        self.sdk, self.server, number = sdk, server, next(NUMBERS)
-        self.clock, self.chance = VirtualClock(), SeededChance(number)
-        self.client, self.records = Table(sdk.dynamodb), aws.Faulty(sdk.dynamodb, lock=True)
-        self.table, self.once_table = f"jobs-{number}", f"once-{number}"
-        aws.create_table(sdk.dynamodb, self.table)
-        aws.create_idempotency_table(sdk.dynamodb, self.once_table)
-        self.queues = {name: _queue(sdk.sqs, f"{name}-{number}") for name in ("dispatch", "store")}
-        self.objects, self.topic, self.metrics = objects or MemoryObjects(), MemoryTopic(), Counts()
-        self.lines = io.StringIO()
-        self.prefix = f"place-{number}/"
-        self.secret(f"{self.prefix}tokens", TOKENS)
-        self.put_secrets(*(secrets if isinstance(secrets, tuple) else (signing.SECRET,)))
-        self.once = PowertoolsOnce(self.once_table, self.records)
-        self.store = DynamoStore(self.client, self.table, clock=self.clock, chance=self.chance)
-        options = {"resolver": names.resolve, "connector": names.connect} if names else {}
-        self.http = WebHttp(limits=limits, ca_file=ca_file, **options)  # type: ignore[arg-type]
-        text = TABLES.replace("URL", base_url or server.url("")) + tables
-        for old, new in edits:
-            assert old in text, old
-            text = text.replace(old, new)
-        self._configuration = load(text)
-        secrets_port, providers = self._providers()
-        self.world = World(
-            clock=self.clock,
-            chance=self.chance,
-            store=self.store,
-            queues=SqsQueues(sdk.sqs, dispatch_url=self.queues["dispatch"], store_url=self.queues["store"]),
-            topic=self.topic,
-            objects=self.objects,
-            http=self.http,
-            providers=providers,
-            secrets=secrets_port,
-            once=self.once,
-            create=self._create,
-            metrics=self.metrics,
-            log=JsonLog(strict=True, stream=self.lines, service=f"cases-{number}", level="INFO"),
-            settings=Settings(max_in_flight=limit, callback_base=CALLBACK),
-        )
-        self._functions: dict[str, Callable[[Any, Any], Any]] = {}
-        self._again: list[dict[str, Any]] = []
-
-    def close(self) -> None:
-        """Connections that were kept."""
-        self.http._pooled.close()
-
-    # -- the functions
-
-    def rewire(self, **ports: Any) -> Place:
-        """Every function as a new process, with other ports where given."""
-        secrets, providers = self._providers()
-        self.world = replace(self.world, **{"secrets": secrets, "providers": providers, **ports})
-        self._functions.clear()
-        return self
-
-    def call(self, name: str, event: object, *, remaining_ms: int = 30_000) -> Any:
-        """One invocation of a function, through all that wiring.py puts around it."""
-        if name not in self._functions:
-            lazy = getattr(wiring, f"{name}_handler")()
-            denied: Any = {port: wiring.Denied(name, port) for port in PORTS - set(lazy._ports.split())}
-            inner = lazy._build(replace(self.world, **denied))
-            log, metrics = cast("Any", self.world.log), cast("Any", self.metrics)
-            self._functions[name] = logged(inner, name=name, log=log, metrics=metrics, clock=self.clock)
-        context = Context(remaining_ms)
-        self.once.register(context)
-        return self._functions[name](event, context)
+class Place(Deployment):
+    """One deployment, called like a client, a provider and AWS's event sources call it."""
 
     def submit(
         self, key: str | list[str] | None = "k1", body: object = None, *, model: str = "video-1", **more: Any
@@ -251,109 +132,3 @@ class Place:
         answer = self.say(url, status="completed", outputs=outputs)
         assert answer["statusCode"] == 200, answer
         return job_id
-
-    # -- what can be seen
-
-    def job(self, job_id: str) -> Job:
-        found = self.store.load(job_id)
-        assert found is not None
-        return found
-
-    def items(self) -> list[dict[str, Any]]:
-        """Every item of the table."""
-        return [item for page in self.sdk.dynamodb.get_paginator("scan").paginate(TableName=self.table)
-                for item in page["Items"]]  # fmt: skip
-
-    def messages(self, queue: str) -> list[dict[str, str]]:
-        """What waits in a queue; it is gone from it then."""
-        found: list[dict[str, str]] = []
-        url = self.queues[queue]
-        while taken := self.sdk.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
-            found += [json.loads(message["Body"]) for message in taken]
-            for message in taken:
-                self.sdk.sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-        return found
-
-    def creates(self) -> int:
-        """How many submits the provider saw."""
-        return sum(asked.method == "POST" and asked.target == "/v1/jobs" for asked in self.server.asked)
-
-    def polls(self) -> int:
-        return sum(asked.method == "GET" and asked.target.startswith("/v1/jobs/") for asked in self.server.asked)
-
-    def log(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.lines.getvalue().splitlines()]
-
-    def lapse(self) -> None:
-        """The time of every invocation that was killed is over."""
-        for record in self.sdk.dynamodb.scan(TableName=self.once_table)["Items"]:
-            if record["status"]["S"] == "INPROGRESS":
-                over = record | {"in_progress_expiration": {"N": "1"}}
-                self.sdk.dynamodb.put_item(TableName=self.once_table, Item=over)
-
-    def forget(self) -> None:
-        """Nothing is known of earlier invocations."""
-        for record in self.sdk.dynamodb.scan(TableName=self.once_table)["Items"]:
-            self.sdk.dynamodb.delete_item(TableName=self.once_table, Key={"id": record["id"]})
-
-    def stamp(self) -> str:
-        """This moment in whole seconds, as a sender writes it."""
-        return str(self.clock.now() // 1000)
-
-    # -- secrets
-
-    def put_secrets(self, *webhook_secrets: object) -> None:
-        """The provider's secret as a person stores it."""
-        value = {"api_key": API_KEY, "webhook_secrets": list(webhook_secrets)}
-        self.secret(f"{self.prefix}providers/sim", json.dumps(value))
-
-    def _create(self, job: Job) -> tuple[Job, bool]:
-        return submit_once(self.world.store, job)
-
-    def _providers(self) -> tuple[ManagedSecrets, Registry]:
-        """With empty caches."""
-        kept = ManagedSecrets(
-            self.sdk.secrets,
-            self.clock,
-            provider_prefix=f"{self.prefix}providers/",
-            tokens=f"{self.prefix}tokens",
-        )
-        return kept, Registry(self._configuration, self.http, kept)
-
-    def secret(self, name: str, text: str) -> None:
-        known = self.sdk.secrets.exceptions.ResourceExistsException
-        try:
-            self.sdk.secrets.create_secret(Name=name, SecretString=text)
-        except known:
-            self.sdk.secrets.put_secret_value(SecretId=name, SecretString=text)
-
-
-class Hooked:
-    """A port with some of its calls replaced."""
-
-    def __init__(self, real: object, **calls: Callable[..., Any]) -> None:
-        self._real, self._calls = real, calls
-
-    def __getattr__(self, name: str) -> Any:
-        return self._calls.get(name) or getattr(self._real, name)
-
-
-def at_once(*calls: Callable[[], T]) -> list[T]:
-    """All of them in threads that start together; their answers in this order."""
-    start = Barrier(len(calls))
-
-    def run(call: Callable[[], T]) -> T:
-        start.wait(10)
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
-
-
-def die(*_: object, **__: object) -> Any:
-    """The process is gone at this point: no handler of ours runs any more."""
-    raise Killed
-
-
-def _queue(sqs: Any, name: str) -> str:
-    return str(sqs.create_queue(QueueName=name)["QueueUrl"])

@@ -18,8 +18,9 @@ from tests import samples
 from tests.api.events import document, header, problem
 from tests.cases import signing
 from tests.cases.conftest import NewPlace
+from tests.cases.deployment import Hooked, at_once, die
 from tests.cases.parts import CALLBACK
-from tests.cases.place import Hooked, Place, at_once, die
+from tests.cases.place import Place
 from tests.hostile.server import serve
 from tests.steps.kit import Killed
 

@@ -88,7 +88,7 @@ class Api:
         document = {"decision": decision, **more} | ({} if version is None else {"attention_version": version})
         return self.call("POST", f"/v1/jobs/{job_id}/resolve", document)
 
-    def until(self, job_id: str, ready: Callable[[Job], Any], seconds: float = 120) -> Job:
+    def until(self, job_id: str, ready: Callable[[Job], Any], seconds: float = 240) -> Job:
         """The job, once it is as wanted."""
         end = time.monotonic() + seconds
         while not ready(job := self.job(job_id)):
@@ -96,10 +96,10 @@ class Api:
             time.sleep(0.3)
         return job
 
-    def ended(self, job_id: str, seconds: float = 120) -> Job:
+    def ended(self, job_id: str, seconds: float = 240) -> Job:
         return self.until(job_id, has_ended, seconds)
 
-    def asked(self, job_id: str, reason: str, seconds: float = 120) -> Job:
+    def asked(self, job_id: str, reason: str, seconds: float = 240) -> Job:
         """The job, once it shows attention for this reason."""
         return self.until(job_id, lambda job: job["attention"] and job["attention"]["reason"] == reason, seconds)
 

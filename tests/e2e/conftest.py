@@ -26,6 +26,7 @@ ORDER = (
 HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever takes the fixture `stack` needs the deployed stack; nobody has to remember the marker."""
     for item in items:
@@ -37,8 +38,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items[number] = item
 
 
-def _turn(item: pytest.Item) -> int:
-    return ORDER.index(item.path.stem) if item.path.stem in ORDER else 0
+def _turn(item: pytest.Item) -> tuple[int, int]:
+    """By module, and within one from top to bottom, even where all other tests are shuffled."""
+    module = ORDER.index(item.path.stem) if item.path.stem in ORDER else 0
+    return module, item.location[1] or 0
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +100,7 @@ def crowd(stack: Stack, caller: Api, provider: Provider, subscriber: Subscriber,
 def blocked(crowd: Crowd, caller: Api, provider: Provider) -> list[str]:
     """Three jobs, submitted while the provider refuses the account; everybody else there has ended before."""
     for job_id in (*crowd.burst, crowd["kill-dispatch"], crowd["overdue-wait"]):
-        caller.ended(job_id, 180)
+        caller.ended(job_id)
     provider.configure(block={"provider": "sim", "seconds": 15})
     document = {"provider": "sim", "model": "image-1", "input": {"prompt": PROMPT, "duration_s": 1}}
     answers = [caller.submit(f"blocked-{number}", document) for number in range(3)]

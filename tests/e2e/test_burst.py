@@ -13,7 +13,7 @@ from tests.e2e.truth import Provider, logged
 
 def test_every_waiting_job_is_admitted(crowd: Crowd, caller: Api, provider: Provider) -> None:
     """All of them succeed, each submitted once, none with attention."""
-    jobs = [caller.ended(job_id, 180) for job_id in crowd.burst]
+    jobs = [caller.ended(job_id) for job_id in crowd.burst]
     assert {(job["status"], job["attention"]) for job in jobs} == {("succeeded", None)}
     accepted = Counter(job["reference"].split(".")[0] for job in provider.ledger()["jobs"])
     assert {accepted[job_id] for job_id in crowd.burst} == {1}
@@ -22,7 +22,7 @@ def test_every_waiting_job_is_admitted(crowd: Crowd, caller: Api, provider: Prov
 def test_limit_holds_at_the_provider(crowd: Crowd, caller: Api, provider: Provider, stack: Stack) -> None:
     """Never more in flight than MaxInFlight, by the provider's own ledger; what a person failed is not counted."""
     for job_id in crowd.burst:
-        caller.ended(job_id, 180)
+        caller.ended(job_id)
     by_person = {crowd[name] for name in ("overdue-fail", "fail", "unknown-end")}
     jobs = [job for job in provider.ledger()["jobs"] if job["reference"].split(".")[0] not in by_person]
     limit = stack.info["wanted"]["max_in_flight"]
@@ -35,7 +35,7 @@ def test_limit_holds_at_the_provider(crowd: Crowd, caller: Api, provider: Provid
 def test_waiting_costs_no_messages(crowd: Crowd, caller: Api, stack: Stack) -> None:
     """A job that waits long is received no more often than one that waits briefly, and never a second time."""
     for job_id in crowd.burst:
-        caller.ended(job_id, 180)
+        caller.ended(job_id)
     taken = [line for line in logged(stack, "Dispatch") if line.get("message") == "taken"]
     receives = Counter(line["job"] for line in taken)
     assert {line["receives"] for line in taken if line["job"] in crowd.burst} == {1}

@@ -94,6 +94,6 @@ def test_unknown_word_in_the_middle(crowd: Crowd, caller: Api) -> None:
 
 def test_failed_poll_is_no_failed_job(crowd: Crowd, caller: Api, provider: Provider) -> None:
     """A poll answered 500 is asked again later."""
-    job = caller.ended(crowd["poll-errors"], 150)
+    job = caller.ended(crowd["poll-errors"])
     assert (job["status"], settled_by(job)) == ("succeeded", "poll")
     assert provider.charges(crowd["poll-errors"])[0]["polls"] >= 2

@@ -22,7 +22,7 @@ def test_job_converges_after_a_kill(
     """A process was ended while it worked on this job; the job succeeds all the same, for one charge."""
     assert crowd.killed[function] >= 1
     job_id = crowd[f"kill-{function}"]
-    job = caller.ended(job_id, 180)
+    job = caller.ended(job_id)
     assert (job["status"], job["attention"], job["findings"]) == ("succeeded", None, [])
     assert len(provider.charges(job_id)) == 1
     subscriber.first(job_id)
@@ -31,7 +31,7 @@ def test_job_converges_after_a_kill(
 
 def test_killed_dispatch_is_resumed_with_the_same_key(crowd: Crowd, caller: Api, provider: Provider) -> None:
     """Nobody knew whether the provider had taken it: the very same request again, after the lease."""
-    job = caller.ended(crowd["kill-dispatch"], 180)
+    job = caller.ended(crowd["kill-dispatch"])
     first, second = provider.submits(crowd["kill-dispatch"])
     assert (first["answer"], second["answer"]) == ("accepted", "replayed")
     assert second["at"] - first["at"] >= 55_000
@@ -40,7 +40,7 @@ def test_killed_dispatch_is_resumed_with_the_same_key(crowd: Crowd, caller: Api,
 
 def test_killed_webhook_is_told_again(crowd: Crowd, caller: Api, provider: Provider) -> None:
     """A provider that got no answer sends again; whatever was done before it died, the end is heard once."""
-    job = caller.ended(crowd["kill-webhook"], 180)
+    job = caller.ended(crowd["kill-webhook"])
     assert [entry["to"] for entry in job["history"] if entry.get("to")].count("storing") == 1
     events = provider.events(crowd["kill-webhook"], "completed")
     assert any(event["status_code"] != 200 for event in events)
@@ -58,7 +58,7 @@ def test_killed_submit_is_sent_again(crowd: Crowd, caller: Api, stack: Stack, pr
             assert first.result().status in (202, 500, 502, 503)
         ids.add(_accepted(caller, "killed-submit", document))
     assert len(ids) == 1
-    job = caller.ended(ids.pop(), 180)
+    job = caller.ended(ids.pop())
     assert job["status"] == "succeeded"
     assert len(provider.charges(job["request_id"])) == 1
 
@@ -85,7 +85,7 @@ def test_functions_killed_at_random_lose_nothing(
         over.set()
         thread.join(timeout=10)
     for job_id in ids:
-        assert caller.ended(job_id, 180)["status"] == "succeeded"
+        assert caller.ended(job_id)["status"] == "succeeded"
         assert len(provider.charges(job_id)) == 1
         subscriber.first(job_id)
         assert len(subscriber.of(job_id)) == 1

@@ -47,9 +47,9 @@ def test_hopeless_result_fails_the_job(crowd: Crowd, caller: Api, provider: Prov
 def test_transfer_that_is_always_cut_is_a_question(crowd: Crowd, operator: Api, stack: Stack) -> None:
     """After five failures a person is asked; with retry the sixth transfer is whole."""
     job_id = crowd["dead-letter"]
-    asked = operator.asked(job_id, "dead_letter", 150)
+    asked = operator.asked(job_id, "dead_letter")
     assert notes(asked).count("failed store") == 4
     assert (asked["stage"], set(asked["attention"]["decisions"])) == ("storing", {"retry", "fail"})
     assert objects(stack, job_id) == []
     assert operator.resolve(job_id, "retry", asked["attention"]["version"]).status == 200
-    assert operator.ended(job_id, 60)["status"] == "succeeded"
+    assert operator.ended(job_id)["status"] == "succeeded"

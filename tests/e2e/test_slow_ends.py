@@ -6,7 +6,7 @@ import hashlib
 
 from local.provider import media
 from local.stack import Stack
-from tests.e2e.client import Api, download, notes, steps
+from tests.e2e.client import Api, download, is_problem, notes, steps
 from tests.e2e.crowd import Crowd
 from tests.e2e.truth import Provider, Subscriber, rows, slots, until
 
@@ -14,7 +14,7 @@ from tests.e2e.truth import Provider, Subscriber, rows, slots, until
 def test_resubmit_is_a_new_submission(crowd: Crowd, operator: Api, provider: Provider) -> None:
     """Refused while the first request may be on the wire; then a new key, and a second charge that a person chose."""
     job_id = crowd["resubmit"]
-    asked = operator.asked(job_id, "ambiguous_submission", 60)
+    asked = operator.asked(job_id, "ambiguous_submission")
     version = asked["attention"]["version"]
 
     def taken() -> bool:
@@ -24,7 +24,7 @@ def test_resubmit_is_a_new_submission(crowd: Crowd, operator: Api, provider: Pro
         return answer.status == 200
 
     until(taken, 90)
-    job = operator.ended(job_id, 120)
+    job = operator.ended(job_id)
     assert (job["status"], job["findings"]) == ("succeeded", [])
     first, second = provider.charges(job_id)
     assert [charge["reference"].split(".")[1] for charge in (first, second)] == ["1", "2"]
@@ -32,10 +32,32 @@ def test_resubmit_is_a_new_submission(crowd: Crowd, operator: Api, provider: Pro
     assert len(provider.charges(job_id)) == 2
 
 
+def test_late_job_that_was_waited_for_succeeds(crowd: Crowd, operator: Api, provider: Provider) -> None:
+    """Asked once or several times whether it is late, it is charged once and ends well."""
+    job = operator.ended(crowd["overdue-wait"])
+    assert job["status"] == "succeeded"
+    assert "wait" in notes(job)
+    assert len(provider.charges(crowd["overdue-wait"])) == 1
+
+
+def test_success_after_a_persons_fail_is_a_finding(crowd: Crowd, operator: Api, provider: Provider) -> None:
+    """The job stays failed, what was paid for is shown, and acknowledge ends it."""
+    job_id = crowd["overdue-fail"]
+    job = operator.until(job_id, lambda job: job["findings"])
+    (charge,) = provider.charges(job_id)
+    assert job["status"] == "failed"
+    (finding,) = job["findings"]
+    assert (finding["kind"], finding["provider_job_id"]) == ("late_result", charge["id"])
+    assert not finding["acknowledged"]
+    read = operator.resolve(job_id, "acknowledge", provider_job_id=charge["id"])
+    assert (read.status, read.json["findings"][0]["acknowledged"]) == (200, True)
+    assert is_problem(operator.resolve(job_id, "acknowledge", provider_job_id="job_other"), 409, "conflict")
+
+
 def test_lost_job_is_a_question(crowd: Crowd, operator: Api, provider: Provider, stack: Stack) -> None:
     """The provider does not know the id, several times: attention, and the slot lapses when max run is over."""
     job_id = crowd["lost"]
-    asked = operator.asked(job_id, "provider_lost", 120)
+    asked = operator.asked(job_id, "provider_lost")
     assert (asked["status"], set(asked["attention"]["decisions"])) == ("running", {"adopt", "fail"})
     assert provider.charges(job_id)[0]["polls"] >= 3
     until(lambda: job_id not in slots(rows(stack)).values(), 120)
@@ -45,7 +67,7 @@ def test_lost_job_is_a_question(crowd: Crowd, operator: Api, provider: Provider,
 
 def test_blocked_account_is_tried_by_a_probe(blocked: list[str], operator: Api, provider: Provider) -> None:
     """After the pause one job goes first; its success lets the others go, and each is charged once."""
-    jobs = [operator.ended(job_id, 150) for job_id in blocked]
+    jobs = [operator.ended(job_id) for job_id in blocked]
     assert {job["status"] for job in jobs} == {"succeeded"}
     assert operator.call("GET", "/v1/providers/sim").json["pause"] is None
     assert [len(provider.charges(job_id)) for job_id in blocked] == [1, 1, 1]
@@ -56,7 +78,7 @@ def test_blocked_account_is_tried_by_a_probe(blocked: list[str], operator: Api, 
 
 def test_job_that_never_finishes_ends_as_a_question(crowd: Crowd, operator: Api, provider: Provider) -> None:
     """Late first, then forgotten by the provider: never failed by our own patience, and one charge."""
-    asked = operator.asked(crowd["never-finishes"], "provider_lost", 200)
+    asked = operator.asked(crowd["never-finishes"], "provider_lost")
     assert asked["status"] == "running"
     assert len(provider.charges(crowd["never-finishes"])) == 1
     assert operator.resolve(crowd["never-finishes"], "fail", asked["attention"]["version"]).status == 200

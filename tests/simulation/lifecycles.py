@@ -28,7 +28,7 @@ class Life:
     watch: Watch
     caller: Caller
     operator: Operator
-    asked: set[str] = field(default_factory=set)  # jobs that a person was asked about
+    asked: set[str] = field(default_factory=set)  # why a person was asked
     jobs: list[str] = field(default_factory=list)
 
     def submit(self, provider: str, plan: Plan | None = None, *, start_within: int | None = None) -> str:
@@ -49,7 +49,7 @@ class Life:
             for job in list(self.town.table.jobs.values()):
                 if job.attention is not None and (job.id, job.attention.version) not in answered:
                     answered.add((job.id, job.attention.version))
-                    self.asked.add(job.id)
+                    self.asked.add(str(job.attention.reason))
                     decide(self, job)
             self.later(30, look)
 
@@ -117,8 +117,8 @@ class Lifecycle:
         self.script(life, self.provider)
         life.look_after(self.person)
         life.run()
-        if life.asked and not self.asks:
-            life.watch.found.append("a person was asked, where the system could have helped itself")
+        if life.asked - {Reason.OVERDUE} and not self.asks:
+            life.watch.found.append(f"a person was asked ({life.asked}), where the system could have helped itself")
             life.watch.at_the_end()
         return life
 
@@ -131,9 +131,18 @@ def _one(plan: Plan) -> Callable[[Life, str], None]:
 
 
 def _canceled(seconds: float) -> Callable[[Life, str], None]:
+    """Canceled so long after the submit was answered; nobody can cancel what he has not heard of."""
+
     def script(life: Life, provider: str) -> None:
         job_id = life.submit(provider, Plan(duration_ms=400_000))
-        life.later(seconds, lambda: life.caller.cancel(job_id))
+
+        def look() -> None:
+            if life.caller.accepted:
+                life.later(seconds, lambda: life.caller.cancel(job_id))
+            else:
+                life.later(1, look)
+
+        look()
 
     return script
 
@@ -142,7 +151,7 @@ def _blocked(life: Life, provider: str) -> None:
     life.town.front.blocked.add(provider)
     life.submit(provider)
     life.submit(provider)
-    life.later(150, lambda: life.town.front.blocked.discard(provider))
+    life.later(100, lambda: life.town.front.blocked.discard(provider))
 
 
 def _expired(life: Life, provider: str) -> None:
@@ -199,7 +208,7 @@ LIFECYCLES: tuple[Lifecycle, ...] = (
     ),
     Lifecycle(name="blocked account", provider="keyed", script=_blocked, ends=(State.SUCCEEDED, State.SUCCEEDED)),
     Lifecycle(name="waiting room", provider="keyed", script=_waiting, ends=(State.SUCCEEDED, State.SUCCEEDED)),
-    Lifecycle(name="never started", provider="keyed", script=_expired, ends=(State.FAILED,)),
+    Lifecycle(name="never started", provider="keyed", script=_expired, ends=(State.FAILED,), asks=True),
     Lifecycle(
         name="storing failure", provider="keyed", script=_one(Plan(media=("busy", "cut", "bad"), webhooks=("end",)))
     ),

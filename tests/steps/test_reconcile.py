@@ -311,6 +311,23 @@ def test_an_adoption_that_dispatch_missed_is_sent_to_it_again() -> None:
     assert stage.sent() == [(job.id, "submit", 0)]
 
 
+def test_a_lost_job_is_polled_while_an_adoption_waits_to_be_checked() -> None:
+    stage = Stage(BUSY)
+    job = stage.running()
+    while stage.reason(job) is None:
+        stage.sim.report("poll", GONE)
+        at_due(stage, job)
+    stage.sim._reports["poll"].clear()
+    attention = stage.read(job).attention
+    assert attention is not None
+    decision = Decision(kind=DecisionKind.ADOPT, attention_version=attention.version, provider_job_id="p-7")
+    stage.apply(job, decision)
+    stage.sim.says("poll", RUNNING)
+    at_due(stage, job)
+    assert stage.sent() == [(job.id, "submit", 0)]
+    assert (stage.reason(job), stage.read(job).adopt) == (None, None)
+
+
 def test_a_look_that_fails_for_a_reason_of_ours_is_counted_on_the_job() -> None:
     stage = Stage(BUSY)
     job = stage.running()
@@ -370,7 +387,7 @@ def test_a_time_budget_stops_the_run_and_the_next_one_begins_with_the_oldest() -
     stage.sim.during_ask = lambda _: stage.clock.advance(5) and None
     for _ in range(10):
         stage.sim.says("poll", RUNNING, "")
-    tick(stage, "first", run_ms=22_000)
+    assert "looked at 5 jobs" in tick(stage, "first", run_ms=22_000)
     polled = [about for _, about in stage.sim.asked]
     assert polled == [f"p-{number}" for number in range(5)]
     tick(stage, "second", run_ms=20_000)

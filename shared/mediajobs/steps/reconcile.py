@@ -55,6 +55,7 @@ def _drain(results: Iterable[None]) -> None:
 def _serve(world: World, end: int, each: Each) -> int:
     """Look at everything that falls due before `end`; return when nothing more does, or can."""
     served: set[tuple[int, str]] = set()
+    looked: list[str] = []
     first = True
     while (now := world.clock.now()) < end:
         # An entry that is still there was looked at in vain, or the index lags: the next run takes it.
@@ -68,12 +69,12 @@ def _serve(world: World, end: int, each: Each) -> int:
         if first:
             world.metrics.count("DueLagMs", max(0, now - entries[0][0]))
         first = False
-        each(lambda job_id: _visit(world, job_id, end), [job_id for _, job_id in ready])
+        each(lambda job_id: _visit(world, job_id, end, looked), [job_id for _, job_id in ready])
         served.update(ready)
         if not ready:
             # Sleep to the next due time, but look again meanwhile for what became due sooner.
             world.clock.sleep(max(PAUSE_S, min(entries[0][0] - now, AGAIN_MS, end - now) / SECOND))
-    return len(served)
+    return len(looked)
 
 
 def _falls_due_soon(world: World) -> bool:
@@ -86,9 +87,10 @@ def _falls_due_soon(world: World) -> bool:
     return False
 
 
-def _visit(world: World, job_id: str, end: int) -> None:
+def _visit(world: World, job_id: str, end: int, looked: list[str]) -> None:
     """Look at the job, unless the run's time is over: then the next run begins with the oldest."""
     if world.clock.now() < end:
+        looked.append(job_id)
         _isolated(world, job_id, lambda: look(world, job_id))
 
 
@@ -140,7 +142,7 @@ def _act(world: World, job: Job, traits: Traits) -> None:
     adapter = world.providers.get(job.provider)
     if job.adopt is not None:
         world.queues.dispatch(job.id, Do.SUBMIT)
-    elif job.state is State.RUNNING:
+    if job.state is State.RUNNING:
         _poll(world, job, adapter, traits)
     elif job.state is State.STORING:
         if job.attention is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from mediajobs.jobs.model import Job
-from mediajobs.jobs.states import TERMINAL, ErrorCode, State as Stage
+from mediajobs.jobs.states import TERMINAL, ErrorCode, Reason, State as Stage
 from tests.simulation.explore.engine import Engine
 from tests.simulation.explore.state import FAILED, LIVE, SUCCEEDED, State
 
@@ -62,7 +62,9 @@ class Recovery:
 
     def _settled(self, number: int) -> bool:
         row = self._engine.table.rows[number]
-        return row.attention is not None or (row.state in TERMINAL and row.published_at is not None)
+        if row.attention is not None:
+            return row.attention.reason is not Reason.OVERDUE  # it is polled on, and ends by itself
+        return row.state in TERMINAL and row.published_at is not None
 
     def _stuck(self, state: State) -> str:
         rows = [self._engine.table.rows[number] for number in state.jobs if number]

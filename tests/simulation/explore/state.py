@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from mediajobs.jobs.model import Job, request_id
@@ -67,7 +68,7 @@ class State(NamedTuple):
     memory: Memory
 
 
-_FIELDS = tuple(field.name for field in fields(Job) if field.name != "extra")
+_values = attrgetter(*(field.name for field in fields(Job) if field.name != "extra"))
 
 
 def plain(job: Job) -> Job:
@@ -90,17 +91,23 @@ class Table:
     def __init__(self) -> None:
         self.rows: list[Job] = [None]  # type: ignore[list-item]
         self._numbers: dict[tuple[Any, ...], int] = {}
+        self._objects: dict[int, tuple[Job, int]] = {}  # kept, so that an id stays one object's own
         self.pauses: list[Pause] = [Pause()]
         self._pauses: dict[Pause, int] = {Pause(): 0}
 
     def row(self, job: Job) -> int:
         """The number of this row; the same for the same fields."""
-        job = plain(job)
-        key = tuple([getattr(job, name) for name in _FIELDS])
+        known = self._objects.get(id(job))
+        if known is not None:
+            return known[1]
+        shown = plain(job)
+        key = _values(shown)
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self.rows)
-            self.rows.append(job)
+            self.rows.append(shown)
+        self._objects[id(job)] = (job, number)
+        self._objects[id(self.rows[number])] = (self.rows[number], number)
         return number
 
     def pause(self, pause: Pause) -> int:

@@ -42,6 +42,10 @@ class Process(Protocol):
         """Carry out the invocation and tell what came of it."""
         ...
 
+    def stop(self) -> None:
+        """Leave no thread behind."""
+        ...
+
 
 class Inline:
     """Runs to its end at once; pausing moves the clock."""
@@ -65,6 +69,9 @@ class Inline:
     def run(self, work: Callable[[], object], ended: Ended) -> None:
         ended(outcome(work))
 
+    def stop(self) -> None:
+        """It has ended."""
+
 
 class Threaded:
     """Runs in a thread of its own that waits for its turn at each pause."""
@@ -75,6 +82,7 @@ class Threaded:
         self.dead = False
         self._scheduler = scheduler
         self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
+        self._over = False
 
     def pause(self, wait_ms: int) -> None:
         until = min(self._scheduler.now + wait_ms, self.deadline)
@@ -94,11 +102,17 @@ class Threaded:
         def main() -> None:
             self._go.acquire()
             answer = outcome(work)
+            self._over = True
             self._scheduler.at(self._scheduler.now, lambda: ended(answer))
             self._back.release()
 
         threading.Thread(target=main, daemon=True).start()
         self._scheduler.at(self._scheduler.now, self._resume)
+
+    def stop(self) -> None:
+        self.kill()
+        if not self._over:
+            self._resume()
 
     def _resume(self) -> None:
         self._go.release()

@@ -78,6 +78,7 @@ class Town:
         self.closed: set[str] = set()  # functions that are switched off
         self.fleet = fleet or Fleet()
         self.invocations = 0
+        self._running: set[Process] = set()
         self.crashes = 0
         self.ticks = 0
         self._wire(limits or {})
@@ -105,7 +106,10 @@ class Town:
         container.town, container.process = self, process
         context = SimpleNamespace(aws_request_id=f"request-{process.number}", function_name=function)
 
+        self._running.add(process)
+
         def finished(answer: object) -> None:
+            self._running.discard(process)
             self.fleet.give_back(container)
             if isinstance(answer, BaseException):
                 self.crashes += 1
@@ -113,6 +117,11 @@ class Town:
             ended(answer)
 
         process.run(lambda: container.handler(event, context), finished)
+
+    def stop(self) -> None:
+        """End what is still running, as if the machine were switched off."""
+        for process in list(self._running):
+            process.stop()
 
     def call(self, function: str, event: dict[str, Any], answered: Any) -> None:
         """One request to the API: `answered(status, document)`, status 0 where no answer came."""

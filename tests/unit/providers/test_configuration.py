@@ -77,7 +77,7 @@ ONE_FAULT = [
      '[providers.acme.results.max_bytes] video: must be a whole number, not "2G"'),
     ('adapter = "generic"', 'adapter = "generic"\nlimit = 0', "[providers.acme] limit: must be at least 1, not 0"),
     ('adapter = "generic"', 'adapter = "acme"', '[providers.acme] adapter: must be "generic", "fal", "replicate", '),
-    ('adapter = "generic"', 'adapter = "fal"', '[providers.acme] submit: is set by the adapter "fal"; this table has: '),
+    ('adapter = "generic"', 'adapter = "fal"', '[providers.acme] submit: is set by the adapter "fal"; this table'),
     ('adapter = "generic"', 'adapter = "generic"\nheaders = { Host = "x" }', "Host: is a header of this service"),
     ("image-1 =", "'' =", "must not be empty"),
     ("image-1 =", "' image' =", "a model's name has 1 to 100 printable characters"),
