@@ -39,8 +39,12 @@ class Sandbox:
         self._process = subprocess.Popen(
             command, env=dict(environment), text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
-        self.cold = frozenset(self._read()["modules"])
         self._number = 0
+        try:
+            self.cold = frozenset(self._read()["modules"])
+        except SandboxError:
+            self.close()
+            raise
 
     def invoke(self, event: object, *, now: int, remaining_ms: int = 30_000) -> Invocation:
         """Hand the event to the handler at that time."""

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 from cli.deployed import Deployed
 from mediajobs.adapters.dynamodb import DynamoStore
 from mediajobs.adapters.providers.config import Provider
+from mediajobs.adapters.providers.proving import WITHOUT_SECRETS, check_secrets
 from mediajobs.adapters.secrets import ManagedSecrets
 from mediajobs.clock import SystemChance, SystemClock
 from mediajobs.errors import MediaJobsError
-from mediajobs.signatures import sign_standard
 
 # Functions other than dispatch need room too: webhook, the API, store, relay.
 SPARE = 10
@@ -98,10 +98,11 @@ def _webhook_fault(found: object, provider: Provider) -> str:
     """What keeps this provider's webhooks from being verified; raises ConfigurationError for an unusable secret."""
     if provider.webhook is None:
         return ""
+    if provider.webhook.strategy in WITHOUT_SECRETS:
+        return ""
     if not isinstance(found, list) or not found:
         return "its webhooks cannot be verified: put at least one secret into webhook_secrets"
-    for secret in found:
-        sign_standard(secret, "doctor", 0, b"")
+    check_secrets(provider.webhook, found)
     return ""
 
 

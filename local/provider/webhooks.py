@@ -17,7 +17,8 @@ from local.provider.settings import Settings
 from local.provider.timers import Timers
 
 _EVENT_THREADS = 12
-_PROGRESS_THREADS = 6
+# Each sending that is under way is one more process of the receiving function on the emulator.
+_PROGRESS_THREADS = 2
 NO_ANSWER = 0
 # What a kept connection says when the receiver closed it meanwhile; anything else is the answer's fault.
 _CLOSED_IDLE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)

@@ -30,8 +30,8 @@ from tests.cases.parts import (
     CALLBACK,
     NUMBERS,
     ON_THIS_MACHINE,
+    PATIENT,
     PORTS,
-    QUICK,
     TABLES,
     TOKENS,
     Context,
@@ -65,7 +65,7 @@ class Deployment:
         names: Names | None = None,
         ca_file: str | None = None,
         objects: Any = None,
-        limits: Limits = QUICK,
+        limits: Limits = PATIENT,
         secrets: object = None,
         limit: int = 10,
     ) -> None:

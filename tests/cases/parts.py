@@ -9,13 +9,15 @@ from typing import Any
 
 from mediajobs.adapters.http import Limits
 from tests.contract import aws
+from tests.hostile.server import Behaviour, Peer
 from tests.steps.kit import Counters
 
 CALLBACK = "https://jobs.example.com/api"
 API_KEY = "sk-of-the-provider-account"
 TOKENS = "signs-webhook-urls-in-the-cases-of-this-repository-only-00000000"
 PROMPT = {"prompt": "a red bicycle leaning on a garden wall"}
-QUICK = Limits(connect_s=0.5, read_s=0.4, answer_s=0.8, stream_s=20.0)
+PATIENT = Limits(connect_s=20.0, read_s=20.0, answer_s=30.0, stream_s=60.0)
+QUICK = Limits(connect_s=2.0, read_s=0.3, answer_s=2.0, stream_s=10.0)  # where a peer is silent
 PORTS = frozenset({"queues", "topic", "objects", "http", "providers", "secrets", "once", "create"})
 
 # A provider without keys and without lookup: what cannot be proven there is never repaired by sending again.
@@ -103,3 +105,13 @@ class Table(aws.Faulty):
             return answer
 
         return super()._call(operation, arrives, params)
+
+
+def in_turn(*behaviours: Behaviour) -> Behaviour:
+    """A route whose nth request meets the nth of these, then the last one again."""
+    left = list(behaviours)
+
+    def behave(peer: Peer) -> bool | None:
+        return (left.pop(0) if len(left) > 1 else left[0])(peer)
+
+    return behave

@@ -15,6 +15,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from mediajobs.jobs.decide import TABLE
+from mediajobs.jobs.events import Restored
 from mediajobs.jobs.states import State
 from tests.core.moves import step
 from tests.core.world import World, traits
@@ -91,6 +92,7 @@ def test_the_walks_reach_nearly_every_row_of_the_table() -> None:
     seen: Counter[str] = Counter()
     for seed in range(400):
         seen.update(line.rsplit(" -> ", 1)[1] for line in walk(seed).trail if " -> " in line)
-    never = {rule.row for rule in TABLE} - set(seen)
+    # A table that was put back is tried in tests/simulation.
+    never = {rule.row for rule in TABLE if not rule.row.startswith("45")} - set(seen)
     # A binding that clashes and unknown words are not among the moves; the rest is rare.
     assert len(never) <= 30, sorted(never)

@@ -30,7 +30,7 @@ def test_every_row_and_every_state_stands_on_it() -> None:
     assert all(f"\n| {rule.row} | " in page for rule in TABLE)
     assert all(f"\n| `{state}` | " in page for state in State)
     assert all(comment for comment in lifecycle.comments_of_states().values())
-    assert "pending --> submitting: 1\n" in page
+    assert "\n    pending --> submitting: 1" in page
 
 
 def test_the_questions_on_it_are_answered_by_the_words_that_the_code_offers() -> None:

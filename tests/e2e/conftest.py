@@ -26,12 +26,15 @@ ORDER = (
 HERE = Path(__file__).parent
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever takes the fixture `stack` needs the deployed stack; nobody has to remember the marker."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Whatever takes the fixture `stack` needs the deployed stack, and nobody has to remember the marker: it is set
+    before tests are chosen by it. The order is set after all others have had their say.
+    """
     for item in items:
         if "stack" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.stack)
+    yield
     ours = [number for number, item in enumerate(items) if item.path.parent == HERE]
     ordered = sorted((items[number] for number in ours), key=_turn)
     for number, item in zip(ours, ordered, strict=True):

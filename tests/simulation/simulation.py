@@ -123,7 +123,13 @@ class Simulation:
         scheduler.after(3 * MINUTE, self._on_time)
         scheduler.run(began + HORIZON, enough=self._settled)
         self._converged = scheduler.now - began
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """What was under way comes to its end; a job that asked may have gone on by itself."""
+        scheduler = self.town.scheduler
         scheduler.run(scheduler.now + AFTERWARDS)
+        scheduler.run(scheduler.now + HORIZON, enough=self._settled)
 
     def _settled(self) -> bool:
         submitted = len(self.town.table.jobs) == len(self.scene.jobs)
@@ -194,4 +200,4 @@ class Simulation:
                 f"key-{wanted.number}", wanted.provider, wanted.plan, start_within=wanted.start_within
             )
         scheduler.run(scheduler.now + HORIZON, enough=self._settled)
-        scheduler.run(scheduler.now + AFTERWARDS)
+        self._go_on()

@@ -161,6 +161,24 @@ def test_our_own_answer_and_url_cost_no_reservation() -> None:
     assert stage.store.bindings == {}
 
 
+def test_with_one_url_for_the_account_our_own_answers_id_is_reserved_too() -> None:
+    stage = Stage(replace(KEYED, account_webhooks=True))
+    job = stage.running()
+    assert stage.store.bindings == {("sim", "p-1"): job.id}
+
+
+def test_an_answer_with_another_jobs_id_binds_nothing_and_is_not_asked_for_again_and_again() -> None:
+    """H20: a provider that replays another job's answer would do so at each retry."""
+    stage = Stage(replace(KEYED, account_webhooks=True))
+    stage.store.bind("sim", "p-1", "another")
+    job = stage.job()
+    stage.sim.accept("p-1")
+    stage.dispatch(job)
+    assert (stage.read(job).provider_job_id, stage.reason(job)) == (None, "ambiguous_submission")
+    stage.clock.advance(90)
+    assert stage.dispatch(job) == "not now"
+
+
 def test_a_canceled_or_expired_waiting_job_gives_its_turn_back() -> None:
     for end in (Cancel(), Tick()):
         stage = Stage()

@@ -193,6 +193,26 @@ def test_an_untrusted_source_is_only_a_hint_confirmed_by_a_poll() -> None:
     assert stage.sim.unused() == []
 
 
+@pytest.mark.parametrize(("named", "found"), [(True, ["p-2"]), (False, [])])
+def test_an_untrusted_hint_of_a_second_charge_is_heard_where_the_provider_says_that_it_is_ours(
+    named: bool, found: list[str]
+) -> None:
+    stage = Stage(replace(KEYED, webhooks=False))
+    job = stage.running()
+    stage.sim.says("poll", SUCCEEDED, "p-2", reference=job.reference if named else None)
+    assert take(stage.world, event(stage, job, SUCCEEDED, "p-2"))[0] == 200
+    after = stage.read(job)
+    assert (after.state, [finding.provider_job_id for finding in after.findings]) == (State.RUNNING, found)
+
+
+def test_an_untrusted_hint_about_an_id_that_the_provider_does_not_know_changes_nothing() -> None:
+    stage = Stage(replace(KEYED, webhooks=False))
+    job = stage.running()
+    stage.sim.report("poll", Report(kind=ReportKind.GONE))
+    assert take(stage.world, event(stage, job, SUCCEEDED, "p-2"))[0] == 200
+    assert stage.read(job).findings == ()
+
+
 def test_an_untrusted_hint_that_nobody_confirms_is_to_be_sent_again() -> None:
     stage = Stage(replace(KEYED, webhooks=False))
     job = stage.running()

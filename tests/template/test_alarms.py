@@ -6,7 +6,7 @@ import pytest
 
 from tests.template.reading import ROOT, environment, of_type
 
-OURS = ("ReconcileSilentAlarm", "AttentionAlarm", "ProviderPausedAlarm")
+OURS = ("ReconcileSilentAlarm", "AttentionAlarm", "ProviderPausedAlarm", "PollBlockedAlarm")
 ALL = (*OURS, "DeadLetterAlarm", "RelayBehindAlarm", "ApiErrorsAlarm", "UndeliveredAlarm")
 
 
@@ -16,7 +16,7 @@ def alarms(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_alarms_are_those_the_design_asks_for(alarms: dict[str, dict[str, Any]]) -> None:
-    """Heartbeat, attention, paused provider, dead letters, relay, API, undelivered."""
+    """Heartbeat, attention, paused provider, refused polls, dead letters, relay, API, undelivered."""
     assert set(alarms) == set(ALL)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mediajobs.jobs import history, rules_end, rules_people, rules_provider, rules_submit, rules_time
+from mediajobs.jobs import history, rules_end, rules_people, rules_provider, rules_restore, rules_submit, rules_time
 from mediajobs.jobs.due import is_idle
 from mediajobs.jobs.events import (
     Absent,
@@ -22,6 +22,7 @@ from mediajobs.jobs.events import (
     Moved,
     NoUrl,
     Published,
+    Restored,
     StepFailed,
     Stored,
     Tick,
@@ -38,6 +39,7 @@ TABLE: tuple[Rule, ...] = (
     *rules_provider.ROWS,
     *rules_people.ROWS,
     *rules_end.ROWS,
+    *rules_restore.ROWS,
 )
 
 WORDS = ("dispatch", "store", "cancel", "next", "publish", "live")
@@ -165,6 +167,7 @@ _SOURCES: dict[type[Event], Source] = {
     Cancel: Source.API,
     Decision: Source.OPERATOR,
     Acknowledge: Source.OPERATOR,
+    Restored: Source.OPERATOR,
     Stored: Source.STORE,
     Invalid: Source.STORE,
     NoUrl: Source.STORE,

@@ -215,6 +215,11 @@ class Moved:
     due_at: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """The table was put back to an earlier moment: what the row does not know of may have happened since."""
+
+
 Event = (
     Claim
     | TurnedAway
@@ -235,4 +240,5 @@ Event = (
     | Published
     | StepFailed
     | Moved
+    | Restored
 )

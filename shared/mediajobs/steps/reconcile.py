@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from mediajobs.errors import InProgress
 from mediajobs.jobs.decide import Change, decide
-from mediajobs.jobs.due import MINUTE, SECOND, attempt_over, first_due, first_poll, is_idle, is_resumable, next_due
+from mediajobs.jobs.due import MINUTE, SECOND, attempt_over, first_due, first_poll, is_idle, is_resumable, ms, next_due
 from mediajobs.jobs.events import Absent, Gone, Moved, Status, Tick, Traits
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import TERMINAL, Reason, State
-from mediajobs.messages import Do, Progress, ReportKind
+from mediajobs.messages import Do, Progress, Report, ReportKind
 from mediajobs.ports import ProviderAdapter, World, Written
 from mediajobs.steps.admission import tend
 from mediajobs.steps.apply import apply, record_failure, traits_of
@@ -180,6 +180,15 @@ def _look_up(world: World, job: Job, adapter: ProviderAdapter, traits: Traits) -
         apply(world, job, word, traits)
     elif report.kind is ReportKind.ABSENT:
         apply(world, job, Absent(), traits)
+    else:
+        _be_patient(world, job, report, traits)
+
+
+def _be_patient(world: World, job: Job, report: Report, traits: Traits) -> None:
+    """Where the provider asks for a longer wait than our own, the next look is no earlier. A lost race is no harm."""
+    later = world.clock.now() + ms(report.retry_after_s or 0)
+    if job.due_at is not None and later > job.due_at:
+        _move(world, job, later, traits)
 
 
 def _poll(world: World, job: Job, adapter: ProviderAdapter, traits: Traits) -> None:
@@ -193,6 +202,7 @@ def _poll(world: World, job: Job, adapter: ProviderAdapter, traits: Traits) -> N
     if report.kind is ReportKind.BLOCKED:
         world.metrics.count("PollBlocked", provider=job.provider)
     if report.kind is not ReportKind.WORD:
+        _be_patient(world, job, report, traits)
         return
     if report.status is Status.UNKNOWN:
         world.metrics.count("UnknownWord", provider=job.provider)

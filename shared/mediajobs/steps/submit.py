@@ -47,9 +47,25 @@ def submit(world: World, caller: Caller, key: str, command: Submission) -> tuple
     ttl = now // 1000 + world.settings.detail_days * 86_400
     # Before the head, by content: a crash in between leaves an input nobody names, never a job without one.
     world.store.put_input(job.id, command.body, command.digest, ttl)
+    # These two lines outlive the table: `steps.restore` makes a row anew by them that a restore has lost.
+    world.log.info("submitting", **birth_of(job))
     kept, replayed = world.create(job)
-    world.log.info("submitted", job=kept.id, replayed=replayed, provider=kept.provider)
+    world.log.info("submitted", replayed=replayed, **birth_of(kept))
     return kept, replayed
+
+
+def birth_of(job: Job) -> dict[str, object]:
+    """All that a job begins with, but for the input; no secret and no prompt."""
+    return {
+        "job": job.id,
+        "tenant": job.tenant,
+        "provider": job.provider,
+        "model": job.model,
+        "incarnation": job.incarnation,
+        "payload": job.payload_digest.hex(),
+        "start_within_s": job.start_within_s,
+        "created_at": job.created_at,
+    }
 
 
 def _adapter(world: World, command: Submission) -> ProviderAdapter:

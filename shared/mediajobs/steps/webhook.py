@@ -110,13 +110,17 @@ def _take(world: World, delivery: Delivery, adapter: ProviderAdapter, verified: 
 
 def _confirmed(adapter: ProviderAdapter, job: Job, hint: Report, provider_job_id: str) -> Report:
     """A source that is not trusted only says when to ask: the provider's word comes from an authenticated GET."""
-    if job.provider_job_id not in (None, provider_job_id):
-        return replace(hint, status=Status.UNKNOWN, progress=None)
     report = adapter.poll(job, provider_job_id)
-    if report.kind is ReportKind.WORD:
-        another = report.reference is not None and submission_in(job, report.reference) is None
-        return replace(report, status=Status.UNKNOWN, progress=None) if another else report
-    raise Unavailable("the provider did not confirm this event; send it again", retry_after_s=30)
+    bound_to_another = job.provider_job_id not in (None, provider_job_id)
+    if report.kind is not ReportKind.WORD:
+        if bound_to_another and report.kind is ReportKind.GONE:
+            return replace(hint, status=Status.UNKNOWN, progress=None)
+        raise Unavailable("the provider did not confirm this event; send it again", retry_after_s=30)
+    # Another id than the bound one is heard, as a second charge may be, only where the provider says that it is ours.
+    proved = submission_in(job, report.reference) is not None
+    if not proved and (bound_to_another or report.reference is not None):
+        return replace(report, status=Status.UNKNOWN, progress=None)
+    return report
 
 
 def _find(world: World, delivery: Delivery) -> tuple[Job, int | None] | None:

@@ -92,8 +92,8 @@ class Vendor:
 
     def job(self, **fields: Any) -> Job:
         """A running job of this vendor."""
-        bound = {"state": State.RUNNING, "provider_job_id": self.job_id, "slot": "001"}
-        return replace(a_job(), provider=self.name, model=self.model, **{**bound, **fields})
+        bound: dict[str, Any] = {"state": State.RUNNING, "provider_job_id": self.job_id, "slot": "001"}
+        return replace(a_job(), **{"provider": self.name, "model": self.model, **bound, **fields})
 
     def delivery(self, body: Any, now: int = NOW) -> Delivery:
         """One webhook as this vendor sends it."""

@@ -251,7 +251,11 @@ class Model(Table):
         default=None, description="the provider's own name for it, where callers know it by another"
     )
     endpoint: (
-        Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*$", max_length=200)] | None
+        Annotated[
+            str,
+            StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*$", max_length=200),
+        ]
+        | None
     ) = Field(default=None, description='what {endpoint} stands for in paths, for example "videos/text2video"')
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 from mediajobs.adapters.providers.credentials import Credentials
@@ -23,6 +24,8 @@ from mediajobs.signatures import (
     verify_timestamped,
 )
 
+WITHOUT_SECRETS = ("ed25519-jwks", "none")
+
 Secrets = list[str]
 Proof = Callable[[Delivery, int], Verified]
 WithSecrets = Callable[[Secrets, Delivery, int], Verified]
@@ -38,6 +41,15 @@ def proof(config: Webhook, credentials: Credentials, http: Http) -> Proof:
         return lambda delivery, now: keys.verify(cheap_ed25519(form, delivery.headers, delivery.body, now), now)
     check = _with_secrets(config)
     return lambda delivery, now: _twice(check, credentials, delivery, now)
+
+
+def check_secrets(config: Webhook, secrets: Secrets) -> None:
+    """Raises ConfigurationError where this strategy cannot use one of them: a check before the first event."""
+    if config.strategy in WITHOUT_SECRETS:
+        return
+    nothing = Delivery(provider="", ref=None, headers={}, body=b"")
+    with contextlib.suppress(Unauthorized):
+        _with_secrets(config)(secrets, nothing, 0)
 
 
 def _twice(check: WithSecrets, credentials: Credentials, delivery: Delivery, now: int) -> Verified:
