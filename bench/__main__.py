@@ -1,11 +1,10 @@
-"""Count what a job costs, on a bare emulator: python -m bench [--write-docs].
+"""Count what a job costs, on a bare emulator: python -m bench.
 
-Prints the tables, writes build/bench/report.json, and ends with 1 where a budget is exceeded.
+Prints the tables, writes build/bench/report.json and docs/budgets.md, and ends with 1 where a budget is exceeded.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 from collections.abc import Iterator
@@ -63,17 +62,13 @@ def _told(report: Report) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__.partition("\n")[0])
-    parser.add_argument("--write-docs", action="store_true", help="write docs/budgets.md too")
-    options = parser.parse_args()
     try:
         with bed() as made:
             report = measure(made) | layer_size()
     except (StackError, LineError) as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
-    if options.write_docs:
-        DOCS.write_text(markdown(report), encoding="utf-8")
+    DOCS.write_text(markdown(report), encoding="utf-8")
     return _told(report)
 
 

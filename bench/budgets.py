@@ -34,7 +34,7 @@ def budgets(report: dict[str, Any]) -> Iterator[Budget]:
     yield Budget(name="due times of a happy job", found=report["due_times_of_a_happy_job"], limit=1)
     yield Budget(name="bytes of a happy job's head", found=max(report["heads"].values()), limit=HEAD_BYTES)
     troubled = report["troubled"]["largest_head"]
-    yield Budget(name="bytes of a troubled job's head", found=troubled, limit=TROUBLED_HEAD_BYTES)
+    yield Budget(name="bytes of a troubled job's head, about", found=troubled, limit=TROUBLED_HEAD_BYTES)
     yield Budget(name="more write units of a job that waits", found=report["waiting"]["writes"], limit=6)
     longer = report["waiting_past_due"]["writes"]
     yield Budget(name="the same past its first due time", found=longer, limit=9)

@@ -108,7 +108,7 @@ class Deployment:
             settings=Settings(max_in_flight=limit, callback_base=CALLBACK),
         )
         self._functions: dict[tuple[str, int], Callable[[Any, Any], Any]] = {}
-        self._again: list[dict[str, Any]] = []
+        self.shown = 0  # so many records of the stream are behind us
 
     def close(self) -> None:
         """Connections that were kept."""
@@ -145,6 +145,10 @@ class Deployment:
         """Every item of the table."""
         return [item for page in self.sdk.dynamodb.get_paginator("scan").paginate(TableName=self.table)
                 for item in page["Items"]]  # fmt: skip
+
+    def heads(self) -> list[dict[str, Any]]:
+        """The rows of all jobs."""
+        return [item for item in self.items() if item["sk"]["S"] == "H"]
 
     def messages(self, queue: str) -> list[dict[str, str]]:
         """What waits in a queue; it is gone from it then."""

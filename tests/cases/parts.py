@@ -91,7 +91,7 @@ class Sdk:
 
 
 class Table(aws.Faulty):
-    """The job table's client, and what the table's stream shows of its writes."""
+    """The job table's client; `images` is what the table's stream shows of its writes, from the first on."""
 
     def __init__(self, real: Any) -> None:
         super().__init__(real, lock=True)

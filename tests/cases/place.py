@@ -74,17 +74,23 @@ class Place(Deployment):
         """One invocation by the schedule."""
         return self.call("reconcile", {"scheduled_time": scheduled_time or str(self.clock.now())}, **more)
 
+    def due(self, job_id: str) -> None:
+        """Let time pass until the job wants a look."""
+        due_at = self.job(job_id).due_at
+        assert due_at is not None
+        self.clock.advance(max(0, due_at - self.clock.now()) / 1000)
+
     def relay(self) -> Answer:
-        """What the table's stream shows since the last call, and what failed then; nothing where there is nothing."""
-        images, self.client.images = self.client.images, []
-        batch = self._again + [image for image in images if "out" in image]
+        """What the table's stream shows since the last call; from the first record that fails it comes again."""
+        told = [(number, image) for number, image in enumerate(self.client.images) if "out" in image]
+        batch = [(number, image) for number, image in told if number >= self.shown]
+        self.shown = len(self.client.images)
         if not batch:
             return {"batchItemFailures": []}
-        records = [shapes.change(image, number=number) for number, image in enumerate(batch, 1)]
+        records = [shapes.change(image, number=number) for number, image in batch]
         answer: Answer = self.call("relay", shapes.records(*records))
-        failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
-        first = min((int(number) for number in failed), default=len(batch) + 1)
-        self._again = batch[first - 1 :]  # a stream goes on from its first failure
+        failed = [int(failure["itemIdentifier"]) for failure in answer["batchItemFailures"]]
+        self.shown = min([self.shown, *failed])
         return answer
 
     # -- getting there

@@ -33,10 +33,7 @@ NO_WORD: dict[str, Behaviour] = {
 
 
 def next_poll(place: Place, job_id: str) -> None:
-    """Lets time pass until the job is due, and the schedule's tick come."""
-    due_at = place.job(job_id).due_at
-    assert due_at is not None
-    place.clock.advance(max(0, due_at - place.clock.now()) / 1000)
+    place.due(job_id)
     place.tick()
 
 
@@ -139,9 +136,7 @@ def test_case_42_a_poll_waits_so_too(new_place: NewPlace, form: str) -> None:
     place = new_place(edits=QUICK_POLLS)
     job_id, _ = place.running()
     place.server.routes["/v1/jobs/p-1"] = in_turn(rate_limited(form), RUNS)
-    due_at = place.job(job_id).due_at
-    assert due_at is not None
-    place.clock.advance((due_at - place.clock.now()) / 1000)
+    place.due(job_id)
     polled_at = place.clock.now()
     place.tick()
     job = place.job(job_id)

@@ -1,4 +1,4 @@
-"""Cases 21, 35, 36, 37 and 51: what a client sends, sends again, and gets back."""
+"""Cases 21, 37 and 51: what a client sends, sends again, and gets back."""
 
 from __future__ import annotations
 
@@ -11,21 +11,14 @@ import pytest
 
 from mediajobs.adapters import aws
 from mediajobs.errors import Throttled
-from mediajobs.jobs.model import Job, request_id
-from tests.api.events import USER, document, header, problem, proxy
+from mediajobs.jobs.model import Job
+from tests.api.events import document, header, problem
 from tests.cases import signing
 from tests.cases.deployment import Hooked
 from tests.cases.parts import PROMPT
 from tests.cases.place import Place
 from tests.hostile.server import serve
 from tests.template import reading
-
-OTHER = {"tenant": "rival", "scope": "user", "principalId": "rival"}
-
-
-def heads(place: Place) -> list[dict[str, Any]]:
-    return [item for item in place.items() if item["sk"]["S"] == "H"]
-
 
 # -- 21
 
@@ -68,7 +61,7 @@ def test_case_21_odd_numbers_of_a_webhook_cost_no_event(place: Place) -> None:
 def test_case_21_what_is_no_number_is_a_400_at_submit(place: Place, number: str) -> None:
     body = f'{{"provider":"sim","model":"video-1","input":{{"prompt":"a kettle","x":{number}}}}}'.encode()
     problem(place.submit(body=body), 400, "bad-request")
-    assert heads(place) == []
+    assert place.heads() == []
 
 
 def test_case_21_a_replay_has_the_types_of_the_first_answer(place: Place) -> None:
@@ -83,100 +76,6 @@ def test_case_21_a_replay_has_the_types_of_the_first_answer(place: Place) -> Non
     problem(place.submit(body=same.replace(b"1.0", b"true")), 422, "unprocessable")
 
 
-# -- 35
-
-
-def test_case_35_a_key_belongs_to_its_tenant_alone(place: Place) -> None:
-    """Other bodies and equal ones: two jobs, and nothing of one in the other's answer."""
-    mine = place.submit("order-1")
-    secret = {"provider": "sim", "model": "video-1", "input": {"prompt": "a lighthouse at dusk"}}
-    for body in (secret, None):
-        theirs = place.submit("order-1" if body else "order-2", body, caller=OTHER)
-        assert theirs["statusCode"] == 202
-        assert header(theirs, "Idempotency-Replayed") is None
-        assert document(mine)["request_id"] not in json.dumps(theirs)
-    equal = place.submit("order-1", secret)
-    told = problem(equal, 422, "unprocessable")
-    assert "lighthouse" not in json.dumps(told)
-    problem(
-        place.call("jobs", proxy("GET", f"/v1/jobs/{document(mine)['request_id']}", caller=OTHER)), 404, "not-found"
-    )
-    assert len(heads(place)) == 3
-
-
-def test_case_35_equal_keys_and_bodies_of_two_tenants_are_two_jobs(place: Place) -> None:
-    ids = {document(place.submit("order-1", caller=caller))["request_id"] for caller in (USER, OTHER)}
-    assert len(ids) == len(heads(place)) == 2
-
-
-def test_case_35_no_delimiter_lets_two_tenants_meet(place: Place) -> None:
-    """Key `a#b` of tenant `x` and key `b` of tenant `x#a`, with every character a key may have between them."""
-    for mark in "#|:.-_/%~ ":
-        callers = [{"tenant": name, "scope": "user"} for name in ("x", f"x{mark}a")]
-        keys = [f'"a{mark}b"' if mark.strip() else '"ab"', '"b"']
-        first, second = (place.submit(key, caller=caller) for key, caller in zip(keys, callers, strict=True))
-        assert (first["statusCode"], second["statusCode"]) == (202, 202)
-        assert document(first)["request_id"] != document(second)["request_id"]
-        assert header(second, "Idempotency-Replayed") is None
-    assert request_id("x", "a#b") != request_id("x#a", "b")
-
-
-def test_case_35_the_same_key_on_another_route_is_independent(place: Place) -> None:
-    """Only a submit is keyed by it; a cancel is its own request each time, and replays nobody's answer."""
-    submitted = place.submit("order-1")
-    path = f"/v1/jobs/{document(submitted)['request_id']}/cancel"
-    canceled = place.call("jobs", proxy("POST", path, headers={"Idempotency-Key": "order-1"}))
-    assert (canceled["statusCode"], document(canceled)["status"]) == (202, "canceled")
-    assert document(place.submit("order-1"))["status"] == "canceled"
-
-
-# -- 36
-
-# Bare or in double quotes, 1 to 255 visible ASCII characters; a bare one holds no comma or quote. Blanks around it
-# are the header's, not the key's. Anything else is a 400 that says so.
-SAME_AS_A = ["a", '"a"', " a ", '\t"a" ']
-TAKEN = ["x" * 255, '"' + "x" * 255 + '"', "../x", '"a,b"', "a#b|c%00", "6f1c0b5e-5b0b-4a57-9f6a-3f0d8f7f1c1e"]
-REFUSED: list[str | list[str] | None] = [
-    None,
-    "",
-    "   ",
-    '""',
-    "x" * 256,
-    "x" * 3000,
-    "😀",
-    "é" * 255,
-    "a\nb",
-    "a\r\nX-Api-Key: k",
-    "\0",
-    "a\0b",
-    "a,b",
-    "a b",
-    '"a", "b"',
-    ["a", "b"],
-    ["a", "a"],
-]
-
-
-def test_case_36_quotes_and_blanks_around_a_key_are_not_of_it(place: Place) -> None:
-    """One rule, stable: all of these are the key `a`."""
-    ids = [document(place.submit(key))["request_id"] for key in SAME_AS_A]
-    assert set(ids) == {request_id("acme", "a")}
-    assert len(heads(place)) == 1
-
-
-def test_case_36_every_other_key_is_taken_or_a_400_by_one_rule(place: Place) -> None:
-    """Never a 500, nothing is written for a refused one, and no line of the log is split by it."""
-    for key in TAKEN:
-        assert place.submit(key)["statusCode"] == 202, key
-    assert len(heads(place)) == len({key.strip('"') for key in TAKEN})
-    for refused in REFUSED:
-        told = problem(place.submit(refused), 400, "bad-request")
-        assert "Give each user action one Idempotency-Key of its own" in told["detail"], refused
-    assert len(heads(place)) == len({key.strip('"') for key in TAKEN})
-    lines = place.log()  # raises where a line is no JSON
-    assert sum(line["message"] == "done" for line in lines) == len(TAKEN) + len(REFUSED)
-
-
 # -- 37
 
 
@@ -187,12 +86,12 @@ def test_case_37_a_503_is_not_the_answer_for_ever(place: Place) -> None:
         answer = place.submit()
         problem(answer, 503, "unavailable")
         assert header(answer, "Retry-After") == "1"
-    assert heads(place) == []
+    assert place.heads() == []
     place.rewire(store=place.store)
     answer = place.submit()
     assert (answer["statusCode"], header(answer, "Idempotency-Replayed")) == (202, None)
     place.relay()
-    assert len(place.messages("dispatch")) == len(heads(place)) == 1
+    assert len(place.messages("dispatch")) == len(place.heads()) == 1
 
 
 def throttled(_: object) -> None:
@@ -202,11 +101,12 @@ def throttled(_: object) -> None:
 def test_case_37_a_queue_that_fails_is_made_good_by_the_stream_and_not_by_the_caller(place: Place) -> None:
     """Submit does not send: the row is the outbox. While SQS is away the record comes again, then one message goes."""
     job_id = document(place.submit())["request_id"]
-    place.rewire(queues=Hooked(place.world.queues, dispatch=throttled_send))
+    queues = place.world.queues
+    place.rewire(queues=Hooked(queues, dispatch=throttled_send))
     for _ in range(3):
         assert place.relay()["batchItemFailures"] != []
     assert document(place.submit())["request_id"] == job_id
-    place.rewire(queues=place.sqs_queues)
+    place.rewire(queues=queues)
     assert place.relay() == {"batchItemFailures": []}
     assert document(place.submit())["request_id"] == job_id
     assert place.relay() == {"batchItemFailures": []}
@@ -230,7 +130,7 @@ def test_case_37_a_reply_that_failed_after_the_job_was_put_is_the_same_job_again
     assert (again["statusCode"], header(again, "Idempotency-Replayed")) == (202, "true")
     place.relay()
     assert place.messages("dispatch") == [{"job": document(again)["request_id"], "do": "submit"}]
-    assert len(heads(place)) == 1
+    assert len(place.heads()) == 1
 
 
 @pytest.mark.parametrize(
@@ -286,7 +186,7 @@ def test_case_51_a_resend_while_the_first_run_is_alive_is_the_same_job(place: Pl
         leave.set()
         assert document(first.result(20)) == document(second)
     place.relay()
-    assert len(heads(place)) == len(place.messages("dispatch")) == 1
+    assert len(place.heads()) == len(place.messages("dispatch")) == 1
 
 
 def test_case_51_a_resend_before_the_first_run_has_put_its_job_makes_the_one_job(place: Place) -> None:
@@ -307,10 +207,10 @@ def test_case_51_a_resend_before_the_first_run_has_put_its_job_makes_the_one_job
         leave.set()
         answers = [first.result(20), second]
     assert [header(answer, "Idempotency-Replayed") for answer in answers] == ["true", None]
-    assert len({document(answer)["request_id"] for answer in answers}) == len(heads(place)) == 1
+    assert len({document(answer)["request_id"] for answer in answers}) == len(place.heads()) == 1
 
 
 def test_case_51_without_a_key_nothing_is_submitted(place: Place) -> None:
     """The key is required, so a resend can never be a new job by accident."""
     problem(place.submit(None), 400, "bad-request")
-    assert heads(place) == []
+    assert place.heads() == []

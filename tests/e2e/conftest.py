@@ -102,7 +102,7 @@ def crowd(stack: Stack, caller: Api, provider: Provider, subscriber: Subscriber,
 @pytest.fixture(scope="session")
 def blocked(crowd: Crowd, caller: Api, provider: Provider) -> list[str]:
     """Three jobs, submitted while the provider refuses the account; everybody else there has ended before."""
-    for job_id in (*crowd.burst, crowd["kill-dispatch"], crowd["overdue-wait"]):
+    for job_id in (*crowd.burst, crowd["kill-dispatch"], crowd["overdue"]):
         caller.ended(job_id)
     provider.configure(block={"provider": "sim", "seconds": 15})
     document = {"provider": "sim", "model": "image-1", "input": {"prompt": PROMPT, "duration_s": 1}}

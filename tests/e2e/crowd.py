@@ -7,7 +7,7 @@ request id, and that follows from tenant and key, so the script is ready before 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +15,10 @@ from typing import Any
 from local.stack import Stack
 from mediajobs.jobs.model import request_id
 from tests.e2e import workers
-from tests.e2e.client import Api
+from tests.e2e.client import Answer, Api
 from tests.e2e.truth import Provider, until
 
+Submit = Callable[[str], None]
 PROMPT = "a red bicycle leaning on a garden wall"
 BURST = 30
 KILL_S = 150.0
@@ -64,13 +65,12 @@ SCENARIOS = {
     "never-finishes": Scenario(provider=NOKEY, fault={"never_finish": 1}),
     "lost": Scenario(provider=NOKEY, fault={"lost": 1}),
     "adopt": Scenario(provider=NOKEY, fault=CUT, submission=".1"),
-    "fail": Scenario(provider=NOKEY, fault=CUT, submission=".1"),
+    "fail": Scenario(provider=NOKEY, fault={"close_after": 1, "delay": 100}),
     "late-webhook": Scenario(provider=NOKEY, fault={"close_after": 1, "delay": 8}),
     "resubmit": Scenario(provider=NOKEY, fault=CUT, submission=".1"),
     "unknown-end": Scenario(provider=NOKEY, fault={"unknown_final": 1}),
-    "overdue-wait": Scenario(runs_s=55),
-    "overdue-fail": Scenario(runs_s=60),
-    "cancel-running": Scenario(runs_s=60),
+    "overdue": Scenario(runs_s=80),
+    "cancel-running": Scenario(runs_s=600),
     "dead-letter": Scenario(fault={"truncated": 5}),
     "dead-link": Scenario(fault={"dead_link": 2}),
     "mp4": Scenario(model="video-1"),
@@ -107,11 +107,11 @@ LAST = {"cancel-pending": Scenario()}
 
 @dataclass(frozen=True)
 class Crowd:
-    """The jobs of all scenarios, by name, and what was killed on the way."""
+    """The jobs of all scenarios, by name, what was killed on the way and what was answered to early cancels."""
 
     ids: dict[str, str]
     killed: dict[str, int]
-    canceled_pending: dict[str, Any]
+    cancels: dict[str, Answer]
 
     def __getitem__(self, name: str) -> str:
         return self.ids[name]
@@ -138,19 +138,21 @@ def gather(stack: Stack, api: Api, provider: Provider) -> Crowd:
     _each(submit, WARM)
     for name in WARM:
         api.ended(ids[name])
-    killed = _kill_each_step(stack, api, provider, ids, submit)
+    killed = _kill_each_step(stack, provider, ids, submit)
+    cancels = {"storing": api.cancel(ids["kill-store"])}
     _each(submit, SCENARIOS)
     _each(submit, burst_names())
     _each(submit, LAST)
-    return Crowd(ids, killed, api.cancel(ids["cancel-pending"]).json)
+    cancels["pending"] = api.cancel(ids["cancel-pending"])
+    return Crowd(ids, killed, cancels)
 
 
-def _each(submit: Any, names: Iterable[str]) -> None:
+def _each(submit: Submit, names: Iterable[str]) -> None:
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(submit, names))
 
 
-def _kill_each_step(stack: Stack, api: Api, provider: Provider, ids: dict[str, str], submit: Any) -> dict[str, int]:
+def _kill_each_step(stack: Stack, provider: Provider, ids: dict[str, str], submit: Submit) -> dict[str, int]:
     """Each function's process is ended while it is known to be in the middle of a job; how many were."""
     killed: dict[str, int] = {}
 

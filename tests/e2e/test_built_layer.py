@@ -25,7 +25,7 @@ def test_layer_fits(stack: Stack) -> None:
     """Lambda takes 250 MB unpacked; a layer that doubles has to be noticed."""
     size = packages.megabytes(built(stack))
     print(f"layer: {size:.1f} MB unpacked")  # noqa: T201 shown with -s, and where the test fails
-    assert size < 28
+    assert size < 60
 
 
 def test_each_handler_is_imported_from_it(stack: Stack, tmp_path: Path) -> None:

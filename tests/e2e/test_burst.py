@@ -23,7 +23,7 @@ def test_limit_holds_at_the_provider(crowd: Crowd, caller: Api, provider: Provid
     """Never more in flight than MaxInFlight, by the provider's own ledger; what a person failed is not counted."""
     for job_id in crowd.burst:
         caller.ended(job_id)
-    by_person = {crowd[name] for name in ("overdue-fail", "fail", "unknown-end")}
+    by_person = {crowd[name] for name in ("fail", "unknown-end")}
     jobs = [job for job in provider.ledger()["jobs"] if job["reference"].split(".")[0] not in by_person]
     limit = stack.info["wanted"]["max_in_flight"]
     for name in ("sim", "sim-nokey"):

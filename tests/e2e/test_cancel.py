@@ -9,7 +9,8 @@ from tests.e2e.truth import Provider, Subscriber, until
 
 def test_pending_job_is_canceled_at_once(crowd: Crowd, caller: Api, provider: Provider, subscriber: Subscriber) -> None:
     """It never reaches the provider, and its end is published like any other."""
-    assert crowd.canceled_pending["status"] == "canceled"
+    answer = crowd.cancels["pending"]
+    assert (answer.status, answer.json["status"]) == (202, "canceled")
     job = caller.job(crowd["cancel-pending"])
     assert steps(job) == [("pending", "api"), ("canceled", "api")]
     assert provider.submits(crowd["cancel-pending"]) == []
@@ -33,7 +34,7 @@ def test_running_job_is_canceled_by_the_providers_word(crowd: Crowd, caller: Api
 
 def test_job_that_is_being_stored_is_not_canceled(crowd: Crowd, caller: Api) -> None:
     """It is paid for: 409 with the job as it is."""
-    answer = caller.cancel(crowd["kill-store"])
+    answer = crowd.cancels["storing"]
     assert is_problem(answer, 409, "conflict")
     assert answer.json["job"]["stage"] == "storing"
     assert not caller.job(crowd["kill-store"])["cancel_requested"]

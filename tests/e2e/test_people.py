@@ -58,20 +58,13 @@ def test_unknown_word_at_the_end_ends_nothing(crowd: Crowd, operator: Api) -> No
     assert (answer.status, answer.json["status"]) == (200, "failed")
 
 
-def test_late_job_is_failed_by_a_person(crowd: Crowd, operator: Api) -> None:
-    """Overdue is a question, not an end; the person's word ends it at once, whatever the provider still does."""
-    asked = operator.asked(crowd["overdue-fail"], "overdue")
-    assert set(asked["attention"]["decisions"]) == {"wait", "fail"}
-    answer = operator.resolve(crowd["overdue-fail"], "fail", asked["attention"]["version"])
-    assert (answer.status, answer.json["status"], answer.json["attention"]) == (200, "failed", None)
-
-
 def test_late_job_is_waited_for(crowd: Crowd, operator: Api) -> None:
     """With `wait` the question is answered and the job goes on."""
-    asked = operator.asked(crowd["overdue-wait"], "overdue")
-    answer = operator.resolve(crowd["overdue-wait"], "wait", asked["attention"]["version"])
+    asked = operator.asked(crowd["overdue"], "overdue")
+    assert set(asked["attention"]["decisions"]) == {"wait", "fail"}
+    answer = operator.resolve(crowd["overdue"], "wait", asked["attention"]["version"])
     assert (answer.status, answer.json["status"], answer.json["attention"]) == (200, "running", None)
-    assert is_problem(operator.resolve(crowd["overdue-wait"], "wait", asked["attention"]["version"]), 409, "conflict")
+    assert is_problem(operator.resolve(crowd["overdue"], "wait", asked["attention"]["version"]), 409, "conflict")
 
 
 def test_result_without_a_link_is_fetched_again(crowd: Crowd, operator: Api, provider: Provider) -> None:

@@ -34,23 +34,24 @@ def test_resubmit_is_a_new_submission(crowd: Crowd, operator: Api, provider: Pro
 
 def test_late_job_that_was_waited_for_succeeds(crowd: Crowd, operator: Api, provider: Provider) -> None:
     """Asked once or several times whether it is late, it is charged once and ends well."""
-    job = operator.ended(crowd["overdue-wait"])
+    job = operator.ended(crowd["overdue"])
     assert job["status"] == "succeeded"
     assert "wait" in notes(job)
-    assert len(provider.charges(crowd["overdue-wait"])) == 1
+    assert len(provider.charges(crowd["overdue"])) == 1
 
 
 def test_success_after_a_persons_fail_is_a_finding(crowd: Crowd, operator: Api, provider: Provider) -> None:
-    """The job stays failed, what was paid for is shown, and acknowledge ends it."""
-    job_id = crowd["overdue-fail"]
-    job = operator.until(job_id, lambda job: job["findings"])
+    """The job stays failed; that it lived and was paid for is shown, once each, until a person has read it."""
+    job_id = crowd["fail"]
+    job = operator.until(job_id, lambda job: "late_result" in [finding["kind"] for finding in job["findings"]])
     (charge,) = provider.charges(job_id)
     assert job["status"] == "failed"
-    (finding,) = job["findings"]
-    assert (finding["kind"], finding["provider_job_id"]) == ("late_result", charge["id"])
-    assert not finding["acknowledged"]
+    assert sorted(finding["kind"] for finding in job["findings"]) == ["extra_submission", "late_result"]
+    assert {finding["provider_job_id"] for finding in job["findings"]} == {charge["id"]}
+    assert not any(finding["acknowledged"] for finding in job["findings"])
     read = operator.resolve(job_id, "acknowledge", provider_job_id=charge["id"])
-    assert (read.status, read.json["findings"][0]["acknowledged"]) == (200, True)
+    assert read.status == 200
+    assert all(finding["acknowledged"] for finding in read.json["findings"])
     assert is_problem(operator.resolve(job_id, "acknowledge", provider_job_id="job_other"), 409, "conflict")
 
 

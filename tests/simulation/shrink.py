@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from tests.simulation.simulation import Result, simulate
 
@@ -11,7 +11,13 @@ T = TypeVar("T")
 MOST_RUNS = 300
 
 
-def shrunk(result: Result, most_runs: int = MOST_RUNS) -> str:
+class Simulate(Protocol):
+    """Runs a part of a seed."""
+
+    def __call__(self, seed: int, *, jobs: Sequence[int], only: frozenset[str]) -> Result: ...
+
+
+def shrunk(result: Result, *, simulate: Simulate = simulate, most_runs: int = MOST_RUNS) -> str:
     """What is left of it, and the command that runs just that."""
     kind = _kind(result)
     runs = 0

@@ -14,7 +14,7 @@ from mediajobs.steps.apply import apply, record_failure
 from mediajobs.steps.fetch import fetch
 
 CLOSE_MS = 20 * SECOND
-RETRY_FLOOR_MS = 5 * SECOND
+RETRY_FLOOR_MS = 15 * SECOND
 RETRY_CAP_MS = 900 * SECOND
 
 

@@ -94,6 +94,9 @@ class Effects:
         mine = now.attempt is not None and after.attempt is not None and now.attempt.token == after.attempt.token
         return mine and now.version == after.version
 
+    def _on_lost(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
+        return [("lost", state, ("lost", state.jobs[op[1]]))]
+
     # -- provider's shared state
 
     def _on_provider(self, state: State, op: Op, proc: Proc) -> list[Outcome]:

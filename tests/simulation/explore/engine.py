@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from mediajobs.jobs.birth import new_job
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import TERMINAL
 from tests.simulation.explore.effects import Effects
+from tests.simulation.explore.frames import Frames
 from tests.simulation.explore.invariants import Invariants
 from tests.simulation.explore.model import Model
 from tests.simulation.explore.ports import Watch, world_of
@@ -46,10 +47,12 @@ class Engine(Effects):
             rotates_at=None if model.rotates_s is None else BASE + model.rotates_s * 1000,
             trusts_progress="in progress is done" in wrong,
         )
-        self.machine = Machine(tape, self.world, {**RUNS, **(runs or {})})
+        frames = Frames(self.table, (self.world, *vars_of(self.world), tape, self.table, self))
+        self.machine = Machine(tape, self.world, {**RUNS, **(runs or {})}, frames)
         self.invariants = Invariants(model, self.table)
         self._grid = tuple(BASE + seconds * 1000 for seconds in model.grid)
         self._fine = model.fine if model.pauses else model.fine - {"save_pause"}
+        self._guarded = not wrong & {"unguarded", "same token"}
         self._spawns = Spawns(self)
 
     def first(self) -> State:
@@ -128,7 +131,10 @@ class Engine(Effects):
         bare = state._replace(procs=tuple(rest))
         proc = self.machine.proc(number)
         for note, after, answer in self.perform(bare, proc):
-            bad = self.invariants.write(proc.op) if proc.op[0] == "write" and _stands(answer) else None
+            bad = None
+            if proc.op[0] == "write" and _stands(answer):
+                bad = self.invariants.write(proc.op)
+                after = self._outdated(after, proc.op[1])
             moved = self.machine.resume(number, answer, state.now)
             yield Move(("step", number, note), self.put(after, moved), bad)
 
@@ -137,10 +143,29 @@ class Engine(Effects):
         while number:
             proc = self.machine.proc(number)
             if proc.op[0] in self._fine:
+                if proc.op[0] == "write" and self._is_lost(state, proc):
+                    number = self.machine.refused(number)
                 return state._replace(procs=tuple(sorted((*state.procs, number))))
             _, state, answer = self.perform(state, proc)[0]
             number = self.machine.resume(number, answer, state.now)
         return state
+
+    def _is_lost(self, state: State, proc: Proc) -> bool:
+        """The row that it would replace is no longer there, and never comes back."""
+        standing = state.jobs[proc.op[1]]
+        now, before = self.table.rows[standing], self.table.rows[proc.op[2]]
+        return self._guarded and (
+            not standing or (now.version, now.incarnation) != (before.version, before.incarnation)
+        )
+
+    def _outdated(self, state: State, job: int) -> State:
+        """The world after a write to this job: whoever was about to write it too has lost already."""
+        procs = []
+        for number in state.procs:
+            proc = self.machine.proc(number)
+            lost = proc.op[0] == "write" and proc.op[1] == job and self._is_lost(state, proc)
+            procs.append(self.machine.refused(number) if lost else number)
+        return state._replace(procs=tuple(sorted(procs)))
 
     def _provider(self, state: State) -> Iterator[Move]:
         for wired in dict.fromkeys(state.wire):
@@ -189,6 +214,11 @@ class Engine(Effects):
 
     def _lives(self, proc: Proc, now: int) -> bool:
         return now - proc.born <= self.model.lives_ms(proc.kind)
+
+
+def vars_of(world: Any) -> tuple[object, ...]:
+    """The parts of the world, each of which there is but one of."""
+    return tuple(getattr(world, field.name) for field in fields(world))
 
 
 def _stands(answer: Any) -> bool:

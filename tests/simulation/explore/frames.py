@@ -1,0 +1,94 @@
+"""Where a stopped invocation stands, as a value: two that stand alike do the same from here on.
+
+It is read from the stack: for each frame the place in its code, and those of its variables that code from there on may
+still read. What this cannot express is taken as different from everything else, and the machine tries what it took as
+alike with the same answer: a mistake here ends the exploration.
+"""
+
+from __future__ import annotations
+
+import dis
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import CodeType, FrameType, FunctionType, MethodType
+from typing import Any
+
+from mediajobs.jobs.model import Job
+from mediajobs.steps.apply import apply
+from tests.simulation.explore.state import Table
+
+_PLAIN = (str, int, bytes, float, type(None), Enum)
+_LOADS = frozenset({"LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF", "LOAD_FAST_CHECK"})
+
+
+class Frames:
+    """Reads stacks; what it has learned of a piece of code is kept."""
+
+    def __init__(self, table: Table, singles: tuple[object, ...]) -> None:
+        self._table = table
+        self._singles = {id(single): name for name, single in enumerate(singles)}
+        self._live: dict[tuple[CodeType, int], tuple[str, ...]] = {}
+        self._unlike = 0
+
+    def read(self, frame: FrameType, last: CodeType, *, refused: bool = False) -> tuple[Any, ...]:
+        """The stack from `frame` up to the code `last`. `refused`: it waits for a write that is bound to be lost."""
+        stack: list[Any] = []
+        current: FrameType | None = frame
+        while current is not None and current.f_code is not last:
+            stack.append(self._frame(current, refused=refused))
+            current = current.f_back
+        return tuple(stack)
+
+    def _frame(self, frame: FrameType, *, refused: bool) -> tuple[Any, ...]:
+        code, values = frame.f_code, frame.f_locals
+        names = self._names(code, frame.f_lasti)
+        if refused and code is apply.__code__:
+            # A lost write hands over the row as it is; of the one before only its incarnation is read again.
+            kept = tuple(self._value(values[name]) for name in ("event", "traits", "seat"))
+            return (code, frame.f_lasti, values["job"].incarnation, *kept)
+        return (code, frame.f_lasti, *(self._value(values[name]) for name in names if name in values))
+
+    def _names(self, code: CodeType, at: int) -> tuple[str, ...]:
+        """The variables that code after this place may read: all later loads, and those of a loop that may go again."""
+        known = self._live.get((code, at))
+        if known is None:
+            steps = list(dis.get_instructions(code))
+            first = at + 1
+            for step in steps:
+                if step.offset > at and "BACKWARD" in step.opname and step.argval < first:
+                    first = step.argval
+            # A deleted or bound name is no read; a cell may be read by an inner function, so it always counts.
+            loads = {step.argval for step in steps if step.opname in _LOADS and step.offset >= first}
+            known = tuple(sorted(loads | set(code.co_cellvars)))
+            self._live[code, at] = known
+        return known
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, _PLAIN):
+            return value
+        if isinstance(value, Job):
+            return Job, self._table.row(value)
+        name = self._singles.get(id(value))
+        if name is not None:
+            return object, name
+        if isinstance(value, (tuple, list)):
+            return (type(value), *(self._value(part) for part in value))
+        if is_dataclass(value) and not isinstance(value, type):
+            return (type(value), *(self._value(getattr(value, field.name)) for field in fields(value)))
+        return self._other(value)
+
+    def _other(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return (dict, *((self._value(key), self._value(part)) for key, part in value.items()))
+        if isinstance(value, FunctionType):
+            cells = [cell.cell_contents for cell in value.__closure__ or ()]
+            given = list(value.__defaults__ or ()) + list((value.__kwdefaults__ or {}).values())
+            return (value.__code__, *(self._value(part) for part in (*cells, *given)))
+        if isinstance(value, MethodType):
+            return value.__func__, self._value(value.__self__)
+        if isinstance(value, (type, CodeType)):
+            return value
+        if type(value).__module__.startswith("tests.simulation.explore") and hasattr(value, "__dict__"):
+            return (type(value), *((name, self._value(part)) for name, part in sorted(vars(value).items())))
+        self._unlike += 1
+        return "unlike", self._unlike
