@@ -11,8 +11,8 @@ SAM := .venv/sam/bin
 RUN := PYTHONPATH=.:shared $(DEV)/python -m
 export SAM_CLI_TELEMETRY := 0
 
-# What `make demo`, `make up` and `make bench` can be told; empty means their own default.
-export JOBS SEED FAULTS MAX_IN_FLIGHT IDEMPOTENT PROVIDERS
+# What `make demo`, `make soak`, `make up` and `make bench` can be told; empty means their own default.
+export JOBS SEED FAULTS MAX_IN_FLIGHT IDEMPOTENT PROVIDERS MINUTES
 # What `make build` and `make deploy` can be told.
 ENV ?= dev
 RUNTIME ?= $(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
@@ -87,6 +87,10 @@ setup-ministack: python-is-fit
 .PHONY: demo
 demo: setup ## start a stack and a faulty provider, run jobs through them, compare our view with the provider's ledger
 	@$(RUN) local.demo
+
+.PHONY: soak
+soak: setup ## minutes of load under faults, kills and a deploy, then measure convergence (JOBS SEED MINUTES MAX_IN_FLIGHT)
+	@$(RUN) local.soak
 
 .PHONY: bench
 bench: setup ## count and time what a job costs on the laptop stack

@@ -25,6 +25,7 @@ from mediajobs.clock import SystemChance, SystemClock
 from mediajobs.errors import MediaJobsError
 from mediajobs.ports import Providers, Settings, Store, World
 from mediajobs.steps import restore
+from mediajobs.steps.jobs import FOR_EVER
 from mediajobs.wiring import PROVIDERS, Denied
 
 FUNCTION = "restored"
@@ -66,7 +67,7 @@ def lines(texts: Iterable[str]) -> Iterator[dict[str, object]]:
 
 def as_in(store: Store, restored: Store) -> list[str]:
     """Open jobs that stand as they stood then: put back, or not touched since."""
-    ids = [job_id for _, job_id in store.due(restore.FOR_EVER)]
+    ids = [job_id for _, job_id in store.due(FOR_EVER)]
     then = {(job.id, job.version, job.written_by) for job in restored.load_many(ids)}
     return [job.id for job in store.load_many(ids) if (job.id, job.version, job.written_by) in then]
 

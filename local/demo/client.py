@@ -51,6 +51,9 @@ class Api:
     def get(self, job_id: str) -> dict[str, Any]:
         return self._call("GET", f"/v1/jobs/{job_id}")
 
+    def cancel(self, job_id: str) -> dict[str, Any]:
+        return self._call("POST", f"/v1/jobs/{job_id}/cancel")
+
     def resolve(self, job_id: str, **decision: Any) -> dict[str, Any]:
         return self._call("POST", f"/v1/jobs/{job_id}/resolve", decision)
 

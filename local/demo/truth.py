@@ -84,18 +84,22 @@ class Truth:
         found += [f"invariant 7: {job_id} was ended by the system while it lived" for job_id in self._ended_alive()]
         return found
 
+    def unasked_submissions(self, resubmitted: set[str]) -> list[str]:
+        """Charged under a second submission, which only a person may start, although nobody did."""
+        later = {job["reference"].split(".")[0] for job in self.ledger["jobs"] if job["reference"].split(".")[1] != "1"}
+        return [f"invariant 2: {job_id} was submitted anew and nobody asked for it" for job_id in later - resubmitted]
+
     def _undue(self, head: dict[str, Any]) -> bool:
         done = head["state"] in TERMINAL and head.get("published_at")
         return not done and not head.get("due_at")
 
     def _slot_violations(self) -> list[str]:
-        holders = {job_id: head["slot"] for job_id, head in self.heads.items() if head.get("slot")}
-        rows = {job_id: row.partition("@")[0] for row, job_id in self.slots.items()}
-        return [
-            f"invariant 4: {job_id} holds {holders.get(job_id)}, the row says {rows.get(job_id)}"
-            for job_id in holders.keys() | rows.keys()
-            if holders.get(job_id) != rows.get(job_id)
-        ]
+        holders = {
+            (job_id, f"{head['slot']}@S#{head['provider']}") for job_id, head in self.heads.items() if head["slot"]
+        }
+        rows = {(job_id, row) for row, job_id in self.slots.items()}
+        found = [f"invariant 4: {job_id} holds {slot}, which no row says" for job_id, slot in sorted(holders - rows)]
+        return found + [f"invariant 4: the row {row} is left from {job_id}" for job_id, row in sorted(rows - holders)]
 
     def _without_results(self) -> list[str]:
         return [
@@ -138,8 +142,8 @@ def settler(job: Job) -> str | None:
 def read(info: dict[str, Any], client: Any, jobs: dict[str, Job], limit: int) -> Truth:
     """Read the provider's ledger, the subscriber's queue and the table."""
     ledger = requests.get(f"{info['provider_url']}/_ledger", timeout=30).json()
-    messages = _drain(client("sqs"), info["queue_urls"]["subscriber"])
-    heads, slots = _table(client("dynamodb"), info["table"])
+    messages = once(_drain(client("sqs"), info["queue_urls"]["subscriber"]))
+    heads, slots = table(client("dynamodb"), info["table"])
     return Truth(
         jobs=jobs,
         ledger=ledger,
@@ -151,6 +155,11 @@ def read(info: dict[str, Any], client: Any, jobs: dict[str, Job], limit: int) ->
     )
 
 
+def once(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is left to a consumer that honours the publication's id: the first of each."""
+    return list({message["id"]: message for message in reversed(messages)}.values())[::-1]
+
+
 def _drain(sqs: Any, url: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     while batch := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1).get("Messages"):
@@ -160,11 +169,11 @@ def _drain(sqs: Any, url: str) -> list[dict[str, Any]]:
     return found
 
 
-def _table(dynamodb: Any, table: str) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+def table(dynamodb: Any, name: str) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Every head (through the product's own reading) and every slot row."""
     heads: dict[str, dict[str, Any]] = {}
     slots: dict[str, str] = {}
-    for page in dynamodb.get_paginator("scan").paginate(TableName=table):
+    for page in dynamodb.get_paginator("scan").paginate(TableName=name, ConsistentRead=True):
         for item in page["Items"]:
             kind, row = item["pk"]["S"][:2], item["sk"]["S"]
             if kind == "J#" and row == "H":
@@ -172,4 +181,4 @@ def _table(dynamodb: Any, table: str) -> tuple[dict[str, dict[str, Any]], dict[s
                 heads[job.id] = asdict(job) | {"state": str(job.state)}
             elif kind == "S#" and row != "pause":
                 slots[f"{item['pk']['S']}/{row}"] = item["job"]["S"]
-    return heads, {name.split("/")[1] + "@" + name.split("/")[0]: job for name, job in slots.items()}
+    return heads, {key.split("/")[1] + "@" + key.split("/")[0]: job for key, job in slots.items()}

@@ -8,9 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any
-
-from local.demo.client import Api
+from typing import Any, Protocol
 
 Job = dict[str, Any]
 TERMINAL = ("succeeded", "failed", "canceled")
@@ -18,10 +16,16 @@ RANK = {"pending": 0, "running": 1, "succeeded": 2, "failed": 2, "canceled": 2}
 LATE_FOR_GOOD_S = 240
 
 
+class Reader(Protocol):
+    """Whoever may read the jobs that are watched."""
+
+    def get(self, job_id: str) -> Job: ...
+
+
 class Watch:
     """The last view of each job, and every violation seen on the way."""
 
-    def __init__(self, api: Api, tick: Any) -> None:
+    def __init__(self, api: Reader, tick: Any) -> None:
         self._api = api
         self._tick = tick
         self._tty = sys.stdout.isatty()
@@ -47,8 +51,8 @@ class Watch:
         self.draw(last=True)
         return False
 
-    def look(self) -> None:
-        open_ones = [job_id for job_id, job in self.jobs.items() if not ended(job)]
+    def look(self, *, ended_too: bool = False) -> None:
+        open_ones = [job_id for job_id, job in self.jobs.items() if ended_too or not ended(job)]
         with ThreadPoolExecutor(4) as pool:
             for job_id, seen in zip(open_ones, pool.map(self._api.get, open_ones), strict=True):
                 self._compare(job_id, self.jobs[job_id], seen)

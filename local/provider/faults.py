@@ -17,7 +17,7 @@ from local.provider.plans import (
     drawer,
     drawn_faults,
 )
-from local.provider.settings import PROVIDERS
+from local.provider.settings import ACCOUNTS
 
 _DEFAULT = {
     "unavailable_before": 0.10,
@@ -99,7 +99,7 @@ class FaultBook:
             return {
                 "seed": self._seed,
                 "profile": self._profile,
-                "providers": {name: self._chances(name) for name in PROVIDERS},
+                "providers": {name: self._chances(name) for name in ACCOUNTS},
                 "script": [dict(entry) for entry in self._script],
             }
 
@@ -178,8 +178,8 @@ def _checked(document: Any) -> dict[str, Any]:
         raise FaultError(f"profile must be one of {sorted(PROFILES)}")
     _check_chances("probabilities", document.get("probabilities", {}))
     for name, chances in document.get("providers", {}).items():
-        if name not in PROVIDERS:
-            raise FaultError(f"providers.{name} is not one of {list(PROVIDERS)}")
+        if name not in ACCOUNTS:
+            raise FaultError(f"providers.{name} is not one of {list(ACCOUNTS)}")
         _check_chances(f"providers.{name}", chances)
     for number, entry in enumerate(document.get("script", [])):
         _check_entry(f"script[{number}]", entry)

@@ -45,7 +45,7 @@ class Files:
             return xml_error(403, "AccessDenied", "Request has expired.")
         _, _, _, job_id, name = request.path.split("/")
         job = self._ledger.jobs.get(job_id)
-        if job is None:
+        if job is None or job.deleted:
             return xml_error(404, "NoSuchKey", "The file does not exist.")
         index = int(name.partition(".")[0])
         whole = Answer(status=200, body=self.content(job, index), content_type=MODELS[job.model].kind)

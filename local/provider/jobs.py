@@ -7,14 +7,16 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
-from local.provider.answers import CUT, Answer, Request, document, error
+from local.provider.answers import CUT, Answer, Request
+from local.provider.dialect import Dialect, Render
 from local.provider.faults import FaultBook
 from local.provider.ledger import JobRecord, Ledger
 from local.provider.life import FORGOTTEN, Life
 from local.provider.plans import SubmitPlan, job_plan, submit_plan
-from local.provider.settings import Settings, Traits
-from local.provider.wishes import Unusable, Wish, checked, parsed
+from local.provider.settings import Settings
+from local.provider.wishes import Unusable, Wish
 
 
 class Jobs:
@@ -22,8 +24,7 @@ class Jobs:
 
     def __init__(
         self,
-        name: str,
-        traits: Traits,
+        dialect: Dialect,
         *,
         settings: Settings,
         ledger: Ledger,
@@ -31,8 +32,9 @@ class Jobs:
         life: Life,
         now: Callable[[], float],
     ) -> None:
-        self._name = name
-        self._traits = traits
+        self._dialect = dialect
+        self._name = dialect.name
+        self._traits = dialect.offers
         self._settings = settings
         self._ledger = ledger
         self._faults = faults
@@ -45,23 +47,25 @@ class Jobs:
     def submit(self, request: Request) -> Answer:
         """Accept a job, or say why not. Account and rate come before the idempotency key, as in real life."""
         try:
-            body = parsed(request.body)
+            body = self._dialect.parsed(request)
         except Unusable as unusable:
             return self._refuse("rejected", "", unusable.answer)
-        reference = body["reference"] if isinstance(body.get("reference"), str) else ""
+        reference = self._dialect.reference(request, body)
         plan, attempt_name = self._attempt(reference)
         refusal = self._account(plan)
         if refusal is not None:
             return self._refuse("refused", reference, refusal[1], fault=refusal[0])
         try:
-            wish = checked(body)
+            wish = self._dialect.wish(request, body)
         except Unusable as unusable:
             return self._refuse("rejected", reference, unusable.answer)
-        key = request.headers.get("idempotency-key", "").strip().strip('"') if self._traits.idempotent else ""
+        key = self._dialect.key(request) if self._traits.idempotent else ""
         with self._lock:
             known = self._known(key, request.body)
             if isinstance(known, Answer):
                 return self._refuse("conflict", reference, known)
+            if known is None and (refusal := self._crowded(wish)) is not None:
+                return self._refuse("rejected", reference, refusal)
             job = known or self._accept(wish, attempt_name, key, request)
             if key:
                 self._open[key] = job.body_sha256
@@ -71,42 +75,42 @@ class Jobs:
             with self._lock:
                 self._open.pop(key, None)
 
-    def show(self, job_id: str) -> Answer:
+    def show(self, job_id: str, render: Render | None = None) -> Answer:
         job = self._find(job_id)
         if job is None:
-            return error(404, "not_found", "There is no such job.")
+            return self._dialect.refused("not_found")
         earlier = job.polls
         self._ledger.poll(job_id)
         if job.plan.slow_poll_s and not earlier:
             time.sleep(job.plan.slow_poll_s)
-        if _forgotten(job):
-            return error(404, "not_found", "There is no such job.")
+        if self._forgotten(job):
+            return self._dialect.refused("not_found")
         if earlier < job.plan.poll_errors:
-            return error(500, "internal_error", "Something went wrong.")
-        return document(200, self._life.view(job))
+            return self._dialect.refused("internal")
+        return (render or self._dialect.shown)(job, self._life.view(job))
 
     def cancel(self, job_id: str) -> Answer:
         job = self._find(job_id)
-        if job is None or _forgotten(job):
-            return error(404, "not_found", "There is no such job.")
+        if job is None or self._forgotten(job):
+            return self._dialect.refused("not_found")
         with self._ledger.lock:
             if job.state == "canceled":
-                return document(200, self._life.view(job))
+                return self._dialect.cancel_noted(job, self._life.view(job))
             if job.state:
-                return error(409, "already_finished", f"The job is {job.state}.")
+                return self._dialect.cancel_too_late(job, self._life.view(job))
             first = job.cancel_asked_at is None
             self._ledger.ask_cancel(job_id)
         if first:
             self._life.cancel(job)
-        return document(202, self._life.view(job))
+        return self._dialect.cancel_noted(job, self._life.view(job))
 
     def find(self, reference: str) -> Answer:
         """The jobs under a client's reference, where this provider can look one up."""
         if not self._traits.lookup:
-            return error(404, "not_found", "There is no such page.")
+            return self._dialect.refused("no_page")
         self._ledger.lookup()
         jobs = self._ledger.by_reference(self._name, reference) if reference else []
-        return document(200, {"jobs": [self._life.view(job) for job in jobs if not _forgotten(job)]})
+        return self._dialect.found([(job, self._life.view(job)) for job in jobs if not self._forgotten(job)])
 
     def _attempt(self, reference: str) -> tuple[SubmitPlan, str]:
         """The plan of this attempt, and the name its draws go by."""
@@ -123,12 +127,21 @@ class Jobs:
         if until:
             if self._ledger.blocks.get(self._name) != until:
                 self._ledger.block(self._name, until)
-            return "blocked", error(402, "account_blocked", "The account's balance is used up.")
-        wait = {"Retry-After": str(plan.retry_after_s)}
+            return "blocked", self._dialect.refused("blocked")
+        wait_s = plan.retry_after_s
         if plan.before == "unavailable_before":
-            return plan.before, error(503, "unavailable", "Try again later.", **wait)
+            return plan.before, self._dialect.refused("unavailable", "", wait_s if self._traits.honest_503 else None)
         if plan.before == "rate_limited_before":
-            return plan.before, error(429, "rate_limited", "Too many requests.", **wait)
+            return plan.before, self._dialect.refused("rate_limited", "", wait_s)
+        return None
+
+    def _crowded(self, wish: Wish) -> Answer | None:
+        """The refusal of what would be one job too many: under its reference, or in flight."""
+        if self._traits.unique_reference and self._ledger.by_reference(self._name, wish.reference):
+            return self._dialect.refused("repeated")
+        most = self._traits.most_in_flight
+        if most and self._ledger.in_flight(self._name) >= most:
+            return self._dialect.refused("busy", "", 1)
         return None
 
     def _known(self, key: str, body: bytes) -> JobRecord | Answer | None:
@@ -136,22 +149,23 @@ class Jobs:
         if not key:
             return None
         digest = hashlib.sha256(body).hexdigest()
-        mismatch = error(422, "idempotency_mismatch", "This key was used with another request.")
         if key in self._open:
-            same = self._open[key] == digest
-            return error(409, "request_in_progress", "The first request is still running.") if same else mismatch
+            same = self._open[key] == digest or not self._traits.strict_key
+            return self._dialect.refused("in_progress" if same else "mismatch")
         job = self._ledger.by_key(self._name, key)
         if job is None or self._now() - job.accepted_at >= self._settings.key_life_s:
             return None
-        return job if job.body_sha256 == digest else mismatch
+        same = job.body_sha256 == digest or not self._traits.strict_key
+        return job if same else self._dialect.refused("mismatch")
 
     def _accept(self, wish: Wish, name: str, key: str, request: Request) -> JobRecord:
         number = len(self._ledger.by_reference(self._name, wish.reference)) if wish.reference else 0
         faults = self._faults.job(self._name, name, number)
         draw = self._faults.draw(self._name, name, number)
+        plan = job_plan(faults, wish.model, wish.duration_s, self._settings, draw)
         fresh = JobRecord(
             provider=self._name,
-            id=f"job_{secrets.token_hex(10)}",
+            id=self._dialect.new_id(secrets.token_hex(16)),
             model=wish.model,
             reference=wish.reference,
             idempotency_key=key,
@@ -160,18 +174,16 @@ class Jobs:
             outputs=wish.outputs,
             accepted_at=self._now(),
             gone_after_s=self._settings.max_run_s,
-            plan=job_plan(faults, wish.model, wish.duration_s, self._settings, draw),
+            plan=replace(plan, ending="failed") if wish.fails else plan,
+            fails=wish.fails,
+            extra=wish.extra,
         )
         job = self._ledger.accept(fresh)
         self._life.begin(job)
         return job
 
     def _respond(self, job: JobRecord, plan: SubmitPlan, word: str) -> Answer:
-        base = f"/{self._name}/v1/jobs/{job.id}"
-        links = {"self": base, "cancel": f"{base}/cancel"}
-        answer = document(201, {"id": job.id, "status": "queued", "links": links})
-        if plan.after:
-            answer = _spoiled(answer, plan.after)
+        answer = self._spoiled(plan.after) if plan.after else self._dialect.accepted(job)
         self._note(word, job.reference, answer.status, fault=plan.after, job_id=job.id)
         if plan.slow_answer_s:
             time.sleep(plan.slow_answer_s)
@@ -199,17 +211,15 @@ class Jobs:
         job = self._ledger.jobs.get(job_id)
         return job if job is not None and job.provider == self._name else None
 
+    def _forgotten(self, job: JobRecord) -> bool:
+        return job.plan.ending == "lost" or job.state in FORGOTTEN or self._dialect.forgets(job)
 
-def _forgotten(job: JobRecord) -> bool:
-    return job.plan.ending == "lost" or job.state in FORGOTTEN
-
-
-def _spoiled(answer: Answer, fault: str) -> Answer:
-    """The job was accepted, but this is what its sender gets to see."""
-    if fault == "close_after":
-        return CUT
-    if fault == "error_after":
-        return error(500, "internal_error", "Something went wrong.")
-    if fault == "unavailable_after":
-        return error(503, "unavailable", "Try again later.")
-    return document(answer.status, {"status": "queued"})
+    def _spoiled(self, fault: str) -> Answer:
+        """The job was accepted, but this is what its sender gets to see."""
+        if fault == "close_after":
+            return CUT
+        if fault == "error_after":
+            return self._dialect.refused("internal")
+        if fault == "unavailable_after":
+            return self._dialect.refused("unavailable")
+        return self._dialect.without_id()

@@ -44,6 +44,10 @@ class JobRecord:
     progress_sent: int = 0
     faults: list[str] = field(default_factory=list)
     events_sent: list[dict[str, Any]] = field(default_factory=list)
+    deleted: bool = False
+    # Why it is to fail, and what a vendor's double remembers of the request.
+    fails: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def starts_at(self) -> float:
@@ -79,11 +83,14 @@ class Ledger:
                 self._file = None
 
     def reset(self) -> None:
-        """Forget everything, on disk too."""
+        """Forget everything, on disk too, but what the account has set."""
         with self.lock:
+            kept = dict(self.notes)
             self._clear()
             if self._file is not None:
                 self._file.truncate(0)
+            for name, value in kept.items():
+                self.note(name, value)
 
     # What changes it
 
@@ -103,6 +110,13 @@ class Ledger:
 
     def ask_cancel(self, job_id: str) -> None:
         self._write({"what": "cancel", "id": job_id, "at": self._now()})
+
+    def delete(self, job_id: str) -> None:
+        self._write({"what": "delete", "id": job_id})
+
+    def note(self, name: str, value: Any) -> None:
+        """Keep what an account has set for good, a webhook endpoint for example."""
+        self._write({"what": "note", "name": name, "value": value})
 
     def poll(self, job_id: str) -> None:
         self._write({"what": "poll", "id": job_id})
@@ -134,6 +148,10 @@ class Ledger:
         self._write({"what": "block", "provider": provider, "until": until})
 
     # What reads it
+
+    def in_flight(self, provider: str) -> int:
+        with self.lock:
+            return self._in_flight[provider]
 
     def attempts(self, provider: str, reference: str) -> int:
         with self.lock:
@@ -184,6 +202,7 @@ class Ledger:
         self.jobs: dict[str, JobRecord] = {}
         self.submits: list[dict[str, Any]] = []
         self.blocks: dict[str, float] = {}
+        self.notes: dict[str, Any] = {}
         self.polls = self.lookups = self.refused = 0
         self._charges: Counter[str] = Counter()
         self._attempts: Counter[tuple[str, str]] = Counter()
@@ -234,6 +253,12 @@ class Ledger:
         job = self.jobs[entry["id"]]
         job.cancels += 1
         job.cancel_asked_at = job.cancel_asked_at or entry["at"]
+
+    def _on_delete(self, entry: Entry) -> None:
+        self.jobs[entry["id"]].deleted = True
+
+    def _on_note(self, entry: Entry) -> None:
+        self.notes[entry["name"]] = entry["value"]
 
     def _on_poll(self, entry: Entry) -> None:
         self.polls += 1

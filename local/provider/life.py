@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
+from local.provider.dialect import Dialects, iso
 from local.provider.files import Files
 from local.provider.ledger import JobRecord, Ledger
 from local.provider.settings import MODELS, Settings
@@ -35,7 +35,7 @@ class Life:
         ledger: Ledger,
         files: Files,
         timers: Timers,
-        secrets: dict[str, list[str]],
+        dialects: Dialects,
         now: Callable[[], float],
     ) -> None:
         self._settings = settings
@@ -43,7 +43,8 @@ class Life:
         self._files = files
         self._timers = timers
         self._now = now
-        self._sender = Sender(secrets, settings, timers, now, self._sent)
+        self._dialects = dialects
+        self._sender = Sender(self._signed, settings, timers, now, self._sent)
         # By job: which of its events must beat the answer, and whether it has.
         self._watched: dict[str, tuple[str, threading.Event]] = {}
 
@@ -65,6 +66,8 @@ class Life:
     def begin(self, job: JobRecord) -> None:
         """Set the accepted job going."""
         first = _first_event(job)
+        if first == "running" and not self._dialects[job.provider].sends(job, first):
+            first = "" if job.plan.drop == "terminal" else "terminal"
         if first:
             self._watched[job.id] = first, threading.Event()
         self._timers.at(job.starts_at, lambda: self._started(job))
@@ -97,8 +100,8 @@ class Life:
             "status": self._shown_word(job, now),
             "progress": self._progress(job, now),
             "outputs": self._outputs(job, now, expired=expired) if job.state == "completed" else [],
-            "error": _FAILURE if job.state == "failed" else None,
-            "created_at": _iso(job.accepted_at),
+            "error": _failure(job),
+            "created_at": iso(job.accepted_at),
         }
 
     def _started(self, job: JobRecord) -> None:
@@ -111,6 +114,8 @@ class Life:
     def _tick(self, job: JobRecord) -> None:
         now = self._now()
         if not self._live(job) or job.plan.drop == "all" or now >= job.starts_at + job.plan.duration_s:
+            return
+        if not self._dialects[job.provider].sends(job, "progress"):
             return
         self._sender.progress(self._delivery(job, "progress", f"progress_{int(now * 1000)}"))
         self._timers.at(now + 1 / self._settings.progress_per_s, lambda: self._tick(job))
@@ -125,7 +130,7 @@ class Life:
         self._emit(job, job.state, [job.plan.delay_s + gap for gap in _REPEATS_SPREAD[: job.plan.repeat]])
 
     def _emit(self, job: JobRecord, kind: str, waits: list[float]) -> None:
-        if not job.webhook_url or job.plan.drop == "all":
+        if not job.webhook_url or job.plan.drop == "all" or not self._dialects[job.provider].sends(job, kind):
             return
         delivery = self._delivery(job, kind, kind)
         for wait in waits:
@@ -136,11 +141,7 @@ class Life:
 
     def _delivery(self, job: JobRecord, kind: str, name: str) -> Delivery:
         now = self._now()
-        body = {
-            "type": f"job.{kind}",
-            "timestamp": _iso(now),
-            "data": self.view(job, expired=job.plan.expired_url),
-        }
+        body = self._dialects[job.provider].event(job, kind, self.view(job, expired=job.plan.expired_url))
         return Delivery(
             provider=job.provider,
             job_id=job.id,
@@ -151,6 +152,9 @@ class Life:
             created_at=now,
             old_timestamp=job.plan.old_timestamp,
         )
+
+    def _signed(self, delivery: Delivery, timestamp: int) -> dict[str, str]:
+        return self._dialects[delivery.provider].signed(delivery, timestamp)
 
     def _sent(self, delivery: Delivery, status: int) -> None:
         if delivery.kind == "progress":
@@ -191,10 +195,16 @@ class Life:
                 "url": self._files.link(job, index, expires),
                 "content_type": MODELS[job.model].kind,
                 "size": len(self._files.content(job, index)),
-                "expires_at": _iso(expires),
+                "expires_at": iso(expires),
             }
             for index in range(job.outputs)
         ]
+
+
+def _failure(job: JobRecord) -> dict[str, str] | None:
+    if job.state != "failed":
+        return None
+    return {"code": job.fails, "message": "The input cannot be used."} if job.fails else _FAILURE
 
 
 def _first_event(job: JobRecord) -> str:
@@ -210,6 +220,3 @@ def _heard(job: JobRecord) -> bool:
     answers = [sent["status_code"] for sent in job.events_sent if sent["type"] == f"job.{job.state}"]
     return len(answers) >= _TRIES or not all(map(worth_another_try, answers))
 
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from local.provider.answers import Answer, Request, document, error
+from local.provider.dialect import Dialect, Surroundings
 from local.provider.faults import FaultBook, FaultError
 from local.provider.files import Files
 from local.provider.jobs import Jobs
 from local.provider.ledger import Ledger
 from local.provider.life import Life
-from local.provider.settings import PROVIDERS, Settings, Traits, load_credentials
+from local.provider.settings import Settings, Traits, load_credentials
 from local.provider.timers import Timers
+from local.vendors import DOUBLES
 
 _MAX_BODY = 1_000_000
 
 
 class SimulatedProvider:
-    """Both providers in one process. `start` serves until `stop`; with a state directory a new one goes on."""
+    """All accounts in one process, the vendors' doubles too. `start` serves until `stop`; with a state directory a new one goes on."""
 
     def __init__(
         self,
@@ -49,26 +51,32 @@ class SimulatedProvider:
         self._http.answer = self.answer
         self.base_url = f"http://127.0.0.1:{self._http.server_address[1]}"
         self._files = Files(self.base_url, self.credentials.url_secret, self.ledger, now)
+        around = Surroundings(
+            base_url=self.base_url, settings=settings, credentials=self.credentials, ledger=self.ledger, now=now
+        )
+        self._dialects: dict[str, Dialect] = {
+            "sim": Dialect("sim", around, Traits(idempotent, lookup=True)),
+            "sim-nokey": Dialect("sim-nokey", around, Traits(idempotent=False, lookup=False)),
+            **{name: double(name, around) for name, double in DOUBLES.items()},
+        }
         self._life = Life(
             settings=settings,
             ledger=self.ledger,
             files=self._files,
             timers=self._timers,
-            secrets=self.credentials.webhook_secrets,
+            dialects=self._dialects,
             now=now,
         )
-        traits = {"sim": Traits(idempotent, lookup=True), "sim-nokey": Traits(idempotent=False, lookup=False)}
         self._jobs = {
             name: Jobs(
-                name,
-                traits[name],
+                dialect,
                 settings=settings,
                 ledger=self.ledger,
                 faults=self.faults,
                 life=self._life,
                 now=now,
             )
-            for name in PROVIDERS
+            for name, dialect in self._dialects.items()
         }
         for name, until in self.ledger.blocks.items():
             self.faults.block(name, until)
@@ -87,30 +95,14 @@ class SimulatedProvider:
 
     def answer(self, request: Request) -> Answer:
         """The answer to any request."""
-        parts = request.path.strip("/").split("/")
-        if parts[0].startswith("_"):
+        name = request.path.strip("/").partition("/")[0]
+        if name.startswith("_"):
             return self._control(request)
-        if parts[0] == "files" and request.method in ("GET", "HEAD"):
+        if name == "files" and request.method in ("GET", "HEAD"):
             return self._files.serve(request)
-        if parts[0] in self._jobs and parts[1:3] == ["v1", "jobs"]:
-            return self._provider(parts[0], request, parts[3:])
-        return error(404, "not_found", "There is no such page.")
-
-    def _provider(self, name: str, request: Request, rest: list[str]) -> Answer:
-        expected = f"Bearer {self.credentials.api_keys[name]}".encode()
-        given = request.headers.get("authorization", "").encode()
-        if not hmac.compare_digest(expected, given):
-            return error(401, "unauthorized", "The API key is not valid.")
-        jobs = self._jobs[name]
-        match (request.method, rest):
-            case ("POST", []):
-                return jobs.submit(request)
-            case ("GET", []):
-                return jobs.find(request.query.get("reference", ""))
-            case ("GET", [job_id]):
-                return jobs.show(job_id)
-            case ("POST", [job_id, "cancel"]):
-                return jobs.cancel(job_id)
+        if name in self._jobs:
+            rest = replace(request, path=request.path.removeprefix(f"/{name}"))
+            return self._dialects[name].answer(self._jobs[name], rest)
         return error(404, "not_found", "There is no such page.")
 
     def _control(self, request: Request) -> Answer:

@@ -10,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 PROVIDERS = ("sim", "sim-nokey")
+# The doubles of real vendors, in local/vendors.
+VENDORS = ("fal", "replicate", "runway", "bfl", "kling", "heygen")
+ACCOUNTS = (*PROVIDERS, *VENDORS)
+# These sign with a published key, or not at all, or send nothing.
+_UNSIGNED = ("fal", "runway", "kling")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,14 @@ class Traits:
 
     idempotent: bool
     lookup: bool
+    # Whether a key that comes again with another body is refused, or answered as the first time.
+    strict_key: bool = True
+    # Whether a reference is accepted once only.
+    unique_reference: bool = False
+    # Whether a 503 that comes before anything was accepted says so by Retry-After.
+    honest_503: bool = True
+    # How many jobs the account may have in flight; 0: any number.
+    most_in_flight: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,8 @@ class Settings:
     progress_per_s: float = 5.0
     url_life_s: float = 300.0
     key_life_s: float = 86_400.0
+    # How long a result can be had at all, where a vendor's is removed and not only its link.
+    result_life_s: float = 3600.0
     block_s: float = 20.0
     # How long an answer may be held back for a webhook that should come first.
     hold_s: float = 10.0
@@ -64,13 +79,15 @@ class Credentials:
     api_keys: dict[str, str]
     webhook_secrets: dict[str, list[str]]
     url_secret: bytes
+    # Of the key that a vendor signs with and publishes the other half of.
+    signing_seed: bytes
 
     def public(self) -> dict[str, Any]:
         """What a client of this provider is given at sign-up."""
         return {
             "providers": {
                 name: {"api_key": self.api_keys[name], "webhook_secrets": self.webhook_secrets[name]}
-                for name in PROVIDERS
+                for name in ACCOUNTS
             }
         }
 
@@ -80,15 +97,22 @@ def load_credentials(state: Path | None) -> Credentials:
     file = None if state is None else state / "config.json"
     if file is not None and file.exists():
         stored = json.loads(file.read_text())
-        return Credentials(stored["api_keys"], stored["webhook_secrets"], bytes.fromhex(stored["url_secret"]))
+        hidden = [bytes.fromhex(stored[name]) for name in ("url_secret", "signing_seed")]
+        return Credentials(stored["api_keys"], stored["webhook_secrets"], *hidden)
     fresh = Credentials(
-        api_keys={name: f"{name}_{secrets.token_hex(16)}" for name in PROVIDERS},
-        webhook_secrets={name: [_webhook_secret()] for name in PROVIDERS},
+        api_keys={name: _api_key(name) for name in ACCOUNTS},
+        webhook_secrets={name: [] if name in _UNSIGNED else [_webhook_secret()] for name in ACCOUNTS},
         url_secret=secrets.token_bytes(32),
+        signing_seed=secrets.token_bytes(32),
     )
     if file is not None:
         _write(file, fresh)
     return fresh
+
+
+def _api_key(name: str) -> str:
+    # Kling's is a pair, of which the second part signs.
+    return f"{name}_{secrets.token_hex(16)}" + (f":{secrets.token_hex(16)}" if name == "kling" else "")
 
 
 def _webhook_secret() -> str:
@@ -106,6 +130,7 @@ def _write(file: Path, credentials: Credentials) -> None:
                 "api_keys": credentials.api_keys,
                 "webhook_secrets": credentials.webhook_secrets,
                 "url_secret": credentials.url_secret.hex(),
+                "signing_seed": credentials.signing_seed.hex(),
             }
         )
     )

@@ -1,4 +1,4 @@
-"""Webhook delivery: signed by Standard Webhooks, sent by a few threads, retried a bounded number of times."""
+"""Webhook delivery: signed as the provider signs, sent by a few threads, retried a bounded number of times."""
 
 from __future__ import annotations
 
@@ -89,6 +89,8 @@ class Delivery:
 
 
 Report = Callable[[Delivery, int], None]
+# The headers that prove a delivery which leaves at this second.
+Sign = Callable[[Delivery, int], dict[str, str]]
 
 
 class Sender:
@@ -100,13 +102,13 @@ class Sender:
 
     def __init__(
         self,
-        secrets: dict[str, list[str]],
+        sign: Sign,
         settings: Settings,
         timers: Timers,
         now: Callable[[], float],
         report: Report,
     ) -> None:
-        self._secrets = secrets
+        self._sign = sign
         self._settings = settings
         self._timers = timers
         self._now = now
@@ -181,13 +183,10 @@ class Sender:
     def _post(self, connections: Connections, delivery: Delivery) -> int:
         """The receiver's status, or NO_ANSWER."""
         timestamp = int(self._now() - (OLD_TIMESTAMP_S if delivery.old_timestamp else 0))
-        secrets = self._secrets[delivery.provider]
         headers = {
             "content-type": "application/json",
             "user-agent": "simulated-provider/1",
-            "webhook-id": delivery.webhook_id,
-            "webhook-timestamp": str(timestamp),
-            "webhook-signature": sign(secrets, delivery.webhook_id, timestamp, delivery.body),
+            **self._sign(delivery, timestamp),
         }
         try:
             return connections.post(delivery.url, delivery.body, headers, self._settings.webhook_timeout_s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from local.provider.answers import Answer, error
@@ -30,6 +30,10 @@ class Wish:
     duration_s: float | None
     webhook_url: str
     reference: str
+    # Why the job, accepted all the same, will fail: where a vendor looks at the input only later.
+    fails: str = ""
+    # What the vendor's double needs to know of the job later on.
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 def parsed(raw: bytes) -> dict[str, Any]:

@@ -102,11 +102,12 @@ class Bringing:
         with self._step(f"emulator on 127.0.0.1:{self.ports.emulator}"):
             emulator.start(self.place, self.processes, self.ports.emulator)
         with self._step(f"simulated provider on 127.0.0.1:{self.ports.provider}, faults {self.wanted.faults}"):
-            self._start_provider()
+            self.start_provider()
         with self._step(f"front on 127.0.0.1:{self.ports.front}"):
             self._start_front()
 
-    def _start_provider(self) -> None:
+    def start_provider(self) -> None:
+        """On its port, with its journal: one that was killed goes on where it was."""
         options = {
             "--port": self.ports.provider,
             "--seed": self.wanted.seed,

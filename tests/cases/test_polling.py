@@ -12,6 +12,7 @@ from tests.cases.conftest import NewPlace
 from tests.cases.parts import QUICK, in_turn
 from tests.cases.place import Place
 from tests.hostile.server import Behaviour, Peer, each, serve
+from tests.template import reading
 
 RUNS = serve(b'{"id":"p-1","status":"processing"}')
 CAP_S = 900
@@ -46,7 +47,7 @@ def test_case_27_a_poll_without_a_word_leaves_the_job_and_is_asked_again_later(
     job_id, _ = place.running()
     place.server.routes["/v1/jobs/p-1"] = NO_WORD[answer]
     looks = []
-    for polls in range(1, 5):
+    for polls in range(1, 4):
         next_poll(place, job_id)
         looks.append(place.clock.now())
         assert (place.get(job_id)["status"], place.get(job_id)["error"], place.polls()) == ("running", None, polls)
@@ -66,6 +67,8 @@ def test_case_27_a_refused_account_is_an_alert_and_no_failure_of_the_job(place: 
     place.server.routes["/v1/jobs/p-1"] = serve(b'{"error":"no such key"}', status)
     next_poll(place, job_id)
     assert (place.get(job_id)["status"], place.metrics.counted["PollBlocked"]) == ("running", 1)
+    alarms = reading.of_type(reading.load(), "AWS::CloudWatch::Alarm")
+    assert "PollBlocked" in {alarm["MetricName"] for alarm in alarms.values()}
     place.server.routes["/v1/jobs/p-1"] = serve(b'{"id":"p-1","status":"failed"}')
     next_poll(place, job_id)
     assert place.get(job_id)["status"] == "failed"

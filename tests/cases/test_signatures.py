@@ -14,6 +14,7 @@ from tests.cases import signing
 from tests.cases.conftest import NewPlace
 from tests.cases.parts import API_KEY
 from tests.cases.place import Place
+from tests.template import reading
 
 BODY = b'{"id": "p-1", "status": "processing", "progress": 5}'
 EVENT = "evt-1"
@@ -150,7 +151,9 @@ def fails_closed(place: Place, url: str, *keys: bytes) -> None:
 
 @pytest.mark.parametrize("form", UNUSABLE)
 def test_case_24_an_unusable_secret_fails_closed_with_one_clear_error(new_place: NewPlace, form: str) -> None:
-    """503, so that the provider keeps its events until a person has put the secret right; then they come in."""
+    """503, so that an alarm tells a person and the provider keeps its events until the secret is right."""
+    alarms = reading.of_type(reading.load(), "AWS::CloudWatch::Alarm")
+    assert "5XXError" in {alarm["MetricName"] for alarm in alarms.values()}
     text = UNUSABLE[form]
     place = new_place(secrets=(text,))
     _, url = place.running()

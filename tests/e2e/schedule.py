@@ -26,9 +26,9 @@ class Metronome:
         self._thread.start()
 
     def stop(self) -> None:
-        """No more runs; one that is under way ends with the stack."""
+        """No more runs. One that is under way ends soon: nothing falls due any more."""
         self._stopped.set()
-        self._thread.join(timeout=1)
+        self._thread.join(timeout=70)
 
     def _run(self) -> None:
         while not self._stopped.is_set():

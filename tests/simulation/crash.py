@@ -21,7 +21,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 from tests.simulation.lifecycles import LIFECYCLES, Lifecycle
@@ -29,8 +29,18 @@ from tests.simulation.world.functions import Fleet
 from tests.simulation.world.watch import Violation
 from tests.simulation.world.weather import Boundaries, Boundary
 
-SAMPLED = 7  # pairs per first point in the short form are those whose second point is the n-th, counted through
 SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How much is tried beside every crash point: each n-th of the failing calls, each n-th of the pairs."""
+
+    faults: int = 1
+    pairs: int = 1
+
+
+SHORT, USUAL, LONG = Depth(3, 60), Depth(1, 7), Depth()
 
 Faults = dict[int, str]
 _fleet = Fleet()
@@ -89,15 +99,15 @@ def run(count: Count, faults: Faults) -> list[Boundary]:
     return weather.passed
 
 
-def single(name: str, first: int, last: int) -> Count:
-    """Every point of this stretch: killed there, refused, its answer lost."""
+def single(name: str, first: int, last: int, every: int = 1) -> Count:
+    """Every point of this stretch: killed there; and the call refused, its answer lost (or each n-th of these)."""
     count = Count(name)
     passed = boundaries(name)
     for number in range(first, min(last, len(passed)) + 1):
         run(count, {number: "kill"})
         count.kills += 1
         fault = {"before": "refuse", "after": "lose"}.get(passed[number - 1].side)
-        if fault is not None:
+        if fault is not None and number % every == 0:
             run(count, {number: fault})
             count.faults += 1
     return count
@@ -125,20 +135,17 @@ def distinct(passed: Sequence[Boundary]) -> list[int]:
     return numbers
 
 
-def explore(names: Sequence[str], pool: Executor | None, every: int) -> Iterator[Count]:
-    """All of these lives; with a pool its processes share the work."""
+def explore(names: Sequence[str], pool: Executor, depth: Depth) -> Iterator[Count]:
+    """All of these lives; the pool's processes share the work."""
+    under_way: list[tuple[Count, list[Future[Count]]]] = []
     for name in names:
         passed = boundaries(name)
-        whole = Count(name, boundaries=len(passed))
-        jobs = [(single, (name, start, start + 19)) for start in range(1, len(passed) + 1, 20)]
-        jobs += [(pairs, (name, first, every)) for first in distinct(passed)]
-        done = (
-            (work(*parts) for work, parts in jobs)
-            if pool is None
-            else (one.result() for one in [pool.submit(work, *parts) for work, parts in jobs])
-        )
-        for part in done:
-            whole.add(part)
+        parts = [pool.submit(single, name, start, start + 19, depth.faults) for start in range(1, len(passed) + 1, 20)]
+        parts += [pool.submit(pairs, name, first, depth.pairs) for first in distinct(passed)]
+        under_way.append((Count(name, boundaries=len(passed)), parts))
+    for whole, parts in under_way:
+        for part in parts:
+            whole.add(part.result())
         yield whole
 
 
@@ -175,14 +182,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = [told.only] if told.only else [life.name for life in LIFECYCLES]
     if told.at is not None:
         return _again(names[0], told.at)
-    return _explored(names, told.workers, 1 if told.long else SAMPLED)
+    return _explored(names, told.workers, LONG if told.long else USUAL)
 
 
-def _explored(names: Sequence[str], workers: int, every: int) -> int:
+def _explored(names: Sequence[str], workers: int, depth: Depth) -> int:
     began, total = time.monotonic(), Count("all")
     print(f"{'life':36} boundaries  crashes   faults     pairs  asked  violations")  # noqa: T201
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for count in explore(names, pool, every):
+        for count in explore(names, pool, depth):
             total.boundaries += count.boundaries
             total.add(count)
             _print(count)

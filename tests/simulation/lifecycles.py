@@ -39,7 +39,7 @@ class Life:
         return job_id
 
     def later(self, seconds: float, what: Callable[[], object]) -> None:
-        self.town.scheduler.after(round(seconds * 1000), lambda: what() and None)
+        self.town.scheduler.after(round(seconds * 1000), what)
 
     def look_after(self, decide: Callable[[Life, Job], None]) -> None:
         """A person answers each open question once, half a minute after it was raised at the latest."""
@@ -151,7 +151,14 @@ def _blocked(life: Life, provider: str) -> None:
     life.town.front.blocked.add(provider)
     life.submit(provider)
     life.submit(provider)
-    life.later(100, lambda: life.town.front.blocked.discard(provider))
+    life.later(70, lambda: life.town.front.blocked.discard(provider))
+
+
+def _key_expires(life: Life, provider: str) -> None:
+    """The answer is lost, and until the provider can be reached again it has forgotten the key."""
+    life.submit(provider, Plan(duration_ms=700_000, answers=("reset",), webhooks=()))
+    life.later(1, lambda: life.town.front.outages.add(provider))
+    life.later(1_000, lambda: life.town.front.outages.discard(provider))
 
 
 def _expired(life: Life, provider: str) -> None:
@@ -184,7 +191,12 @@ LIFECYCLES: tuple[Lifecycle, ...] = (
     Lifecycle(
         name="refused then accepted", provider="plain", script=_one(Plan(answers=("429 wait", "not sent"))), asks=True
     ),
-    Lifecycle(name="ambiguous with key", provider="keyed", script=_one(Plan(answers=("reset", "429")))),
+    Lifecycle(
+        name="ambiguous with key",
+        provider="keyed",
+        script=_one(Plan(duration_ms=90_000, answers=("reset", "429"), webhooks=("end",))),
+    ),
+    Lifecycle(name="key expires", provider="keyed", script=_key_expires, asks=True),
     Lifecycle(name="ambiguous with key, not accepted", provider="polled", script=_one(Plan(answers=("503",)))),
     Lifecycle(name="ambiguous without key", provider="plain", script=_one(Plan(answers=("reset",))), asks=True),
     Lifecycle(
@@ -200,9 +212,16 @@ LIFECYCLES: tuple[Lifecycle, ...] = (
         name="resubmitted, both succeed", provider="plain", script=_one(BOTH), asks=True, person=hasty
     ),
     Lifecycle(
-        name="expired link", provider="keyed", script=_one(Plan(link_life_ms=100, tells_expiry=False, webhooks=("end",)))
+        name="expired link",
+        provider="keyed",
+        script=_one(Plan(link_life_ms=100, tells_expiry=False, webhooks=("end",))),
     ),
-    Lifecycle(name="early webhook", provider="plain", script=_one(Plan(webhooks=("early", "processing", "end"))), asks=True),
+    Lifecycle(
+        name="early webhook",
+        provider="plain",
+        script=_one(Plan(webhooks=("early", "processing", "end"))),
+        asks=True,
+    ),
     Lifecycle(
         name="early last word", provider="plain", script=_one(Plan(duration_ms=0, webhooks=("early", "end"))), asks=True
     ),

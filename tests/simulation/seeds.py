@@ -3,8 +3,8 @@
     python -m tests.simulation.seeds --seeds 500 --from 1    five hundred seeds
     python -m tests.simulation.seeds --seed 42               one of them again, with what happened in it
 
-Each seed runs jobs of two tenants at two providers through up to 25 minutes of faults; then these stop, and every job has
-to end and be published, or show attention. All seven invariants are asserted after every write, every acceptance
+Each seed runs jobs of two tenants at two providers through up to 25 minutes of faults; then these stop, and every job
+has to end and be published, or show attention. All seven invariants are asserted after every write, every acceptance
 at the provider, and at the end against its ledger. A seed that fails is shrunk: jobs and faults are left out as long as
 it still fails, and the command that runs what is left is printed.
 """
@@ -41,10 +41,15 @@ def report(results: Sequence[Result]) -> str:
     """What was tried, in a few lines."""
     waits = sorted(result.converged_s for result in results if result.converged_s is not None)
     lines = [
-        f"{len(results)} seeds, {sum(r.jobs for r in results)} jobs, {sum(r.invocations for r in results)} invocations,"
-        f" {sum(r.faults for r in results)} faults, {sum(r.crashes for r in results)} of them deaths of a process",
-        f"{sum(r.ended for r in results)} jobs ended, {sum(r.asking for r in results)} show attention,"
-        f" {sum(r.charges for r in results)} charges",
+        (
+            f"{len(results)} seeds, {sum(r.jobs for r in results)} jobs,"
+            f" {sum(r.invocations for r in results)} invocations, {sum(r.faults for r in results)} faults,"
+            f" {sum(r.crashes for r in results)} deaths of a process"
+        ),
+        (
+            f"{sum(r.ended for r in results)} jobs ended, {sum(r.asking for r in results)} show attention,"
+            f" {sum(r.charges for r in results)} charges"
+        ),
     ]
     if waits:
         middle, most = waits[len(waits) // 2], waits[-1]

@@ -97,6 +97,7 @@ class Simulation:
 
     def _live(self) -> None:
         town = self.town
+        self.storm.resend = lambda: setattr(town.table, "resend", True)
         town.table.lag = lambda _job: self.storm.happens("lag")
         for wanted in self.scene.jobs:
             self._want(wanted)
@@ -173,7 +174,8 @@ class Simulation:
                 for _ in range(self._people.choice((1, 1, 2))):
                     wait = self._people.randint(0, 8 * MINUTE)
                     self.town.scheduler.after(
-                        wait, lambda job=job, word=word, named=named: self.operator.resolve(job, word, named)  # type: ignore[misc]
+                        wait,
+                        lambda job=job, word=word, named=named: self.operator.resolve(job, word, named),  # type: ignore[misc]
                     )
         self.town.scheduler.after(self._people.randint(1, 4) * MINUTE, self._decide)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from mediajobs.errors import WriteConflict
@@ -110,24 +110,34 @@ def _plan(dice: random.Random) -> Plan:
     return Plan(
         duration_ms=dice.randint(150, 700) * 1000 if long else dice.randint(0, 60) * 1000,
         end="failed" if dice.random() < 0.15 else "completed",
-        answers=dice.choice(((), (), (), ("429 wait",), ("503 accepted",), ("reset",), ("503",), ("422",), ("no id", "429"))),
+        answers=dice.choice(
+            ((), (), (), ("429 wait",), ("503 accepted",), ("reset",), ("503",), ("422",), ("no id", "429"))
+        ),
         media=dice.choice(((), (), (), ("bad",), ("busy", "cut"), ("bad",) * 12)),
         link_life_ms=dice.choice((7 * 86_400_000, 7 * 86_400_000, 120_000, 1_000)),
         tells_expiry=dice.random() < 0.5,
         fresh_links=dice.random() < 0.9,
         cancel=dice.choice(("stops", "stops", "ignores", "refuses")),
-        webhooks=dice.choice((("processing", "end"), ("processing", "end"), ("end",), (), ("early", "processing", "end"))),
+        webhooks=dice.choice(
+            (("processing", "end"), ("processing", "end"), ("end",), (), ("early", "processing", "end"))
+        ),
         outputs=dice.choice((1, 1, 2)),
         kind=dice.choice(("video", "image")),
     )
 
 
 class Storm(Seeded):
-    """Every call takes a while, in which everything else happens; and any of it can fail."""
+    """Every call takes a while, in which everything else happens; and any of it can fail. `resend` makes the next
+    write arrive twice.
+    """
+
+    resend: Callable[[], None]
 
     def reach(self, process: Process, call: str) -> None:
         process.pause(self.latency(1, 20))
         self._kill(process, f"kill {process.function}")
+        if call in ("store.create", "store.write", "store.save_pause") and self.happens("resent"):
+            self.resend()
         if call == "store.write" and self.happens("conflict"):
             raise WriteConflict(f"{call}: TransactionConflict")
         if self.happens(f"refused {call.partition('.')[0]}"):
@@ -143,9 +153,7 @@ class Storm(Seeded):
         self._kill(process, "kill_wire")
         if self.happens("wire slow"):
             return Wire(arrives_ms=self.pick("wire slow", 1_000, 55_000), answers_ms=100)
-        return Wire(
-            arrives_ms=self.latency(20, 300), answers_ms=self.latency(20, 300), lost=self.happens("wire lost")
-        )
+        return Wire(arrives_ms=self.latency(20, 300), answers_ms=self.latency(20, 300), lost=self.happens("wire lost"))
 
     def _kill(self, process: Process, kind: str) -> None:
         if self.happens(kind):

@@ -67,7 +67,7 @@ def test_repeat_an_event_and_it_changes_nothing_more() -> None:
         ended.append(lambda job, seconds=seconds: town.scheduler.after(round(seconds * SECOND), again))  # type: ignore[misc]
 
     def again() -> None:
-        town.post(*first[0], lambda status: taken.append(status))
+        town.post(*first[0], taken.append)
 
     first: list[tuple[str, dict[str, str], bytes]] = []
     taken: list[int] = []
@@ -125,7 +125,9 @@ def test_expire_a_result_url_and_a_fresh_one_is_fetched() -> None:
     life = a_life(Plan(duration_ms=20 * SECOND, link_life_ms=100, tells_expiry=False))
     done = until(life, 60)
     assert (done.state, len(done.outputs)) == (State.SUCCEEDED, 1)
-    assert [fields["word"] for _, message, fields in life.town.log.lines if message == "links refreshed"] == ["completed"]
+    assert [fields["word"] for _, message, fields in life.town.log.lines if message == "links refreshed"] == [
+        "completed"
+    ]
     assert published_once(life)
     life.watch.at_the_end()
 

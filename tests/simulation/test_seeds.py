@@ -62,7 +62,7 @@ def test_a_failing_seed_is_shrunk_to_what_matters() -> None:
         return replace(quiet, violation="I2 charged twice" if fails else None)
 
     quiet = Simulation(7, jobs=[0], only=frozenset({"-"})).run()
-    struck = tuple(f"lag#{number}" for number in range(40)) + ("kill_store#3", "lost_store#9")
+    struck = (*(f"lag#{number}" for number in range(40)), "kill_store#3", "lost_store#9")
     failed = replace(quiet, violation="I2 charged twice", numbers=(0, 1, 2, 3), struck=struck)
     text = shrunk(failed, simulate=simulate)
     assert "from 4 jobs and 42 faults to 1 and 2" in text

@@ -7,7 +7,6 @@ alike with the same answer: a mistake here ends the exploration.
 
 from __future__ import annotations
 
-import dis
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import CodeType, FrameType, FunctionType, MethodType
@@ -15,10 +14,10 @@ from typing import Any
 
 from mediajobs.jobs.model import Job
 from mediajobs.steps.apply import apply
+from tests.simulation.explore.liveness import Liveness
 from tests.simulation.explore.state import Table
 
 _PLAIN = (str, int, bytes, float, type(None), Enum)
-_LOADS = frozenset({"LOAD_FAST", "LOAD_DEREF", "LOAD_CLOSURE", "LOAD_CLASSDEREF", "LOAD_FAST_CHECK"})
 
 
 class Frames:
@@ -27,7 +26,7 @@ class Frames:
     def __init__(self, table: Table, singles: tuple[object, ...]) -> None:
         self._table = table
         self._singles = {id(single): name for name, single in enumerate(singles)}
-        self._live: dict[tuple[CodeType, int], tuple[str, ...]] = {}
+        self._live = Liveness()
         self._unlike = 0
 
     def read(self, frame: FrameType, last: CodeType, *, refused: bool = False) -> tuple[Any, ...]:
@@ -41,27 +40,12 @@ class Frames:
 
     def _frame(self, frame: FrameType, *, refused: bool) -> tuple[Any, ...]:
         code, values = frame.f_code, frame.f_locals
-        names = self._names(code, frame.f_lasti)
+        names = sorted(self._live.after(code, frame.f_lasti))
         if refused and code is apply.__code__:
             # A lost write hands over the row as it is; of the one before only its incarnation is read again.
             kept = tuple(self._value(values[name]) for name in ("event", "traits", "seat"))
             return (code, frame.f_lasti, values["job"].incarnation, *kept)
         return (code, frame.f_lasti, *(self._value(values[name]) for name in names if name in values))
-
-    def _names(self, code: CodeType, at: int) -> tuple[str, ...]:
-        """The variables that code after this place may read: all later loads, and those of a loop that may go again."""
-        known = self._live.get((code, at))
-        if known is None:
-            steps = list(dis.get_instructions(code))
-            first = at + 1
-            for step in steps:
-                if step.offset > at and "BACKWARD" in step.opname and step.argval < first:
-                    first = step.argval
-            # A deleted or bound name is no read; a cell may be read by an inner function, so it always counts.
-            loads = {step.argval for step in steps if step.opname in _LOADS and step.offset >= first}
-            known = tuple(sorted(loads | set(code.co_cellvars)))
-            self._live[code, at] = known
-        return known
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, _PLAIN):
@@ -88,7 +72,11 @@ class Frames:
             return value.__func__, self._value(value.__self__)
         if isinstance(value, (type, CodeType)):
             return value
-        if type(value).__module__.startswith("tests.simulation.explore") and hasattr(value, "__dict__"):
+        if isinstance(value, bytearray):
+            return bytearray, bytes(value)
+        if isinstance(value, BaseException):
+            return type(value), str(value)
+        if type(value).__module__.startswith(("mediajobs.", "tests.simulation.explore")) and hasattr(value, "__dict__"):
             return (type(value), *((name, self._value(part)) for name, part in sorted(vars(value).items())))
         self._unlike += 1
         return "unlike", self._unlike

@@ -67,7 +67,9 @@ class Caller:
         self, function: str, method: str, path: str, body: object, headers: dict[str, str], answered: Answered
     ) -> None:
         caller = {"tenant": self.tenant, "scope": "user", "principalId": self.tenant}
-        ask_until_answered(self.town, function, events.proxy(method, path, body=body, headers=dict(headers), caller=caller), answered)
+        ask_until_answered(
+            self.town, function, events.proxy(method, path, body=body, headers=dict(headers), caller=caller), answered
+        )
 
 
 @dataclass

@@ -17,7 +17,7 @@ T = TypeVar("T")
 Ended = Callable[[object], None]  # what the invocation answered, or the exception (Killed too) it died of
 
 
-class Killed(BaseException):  # noqa: N818 no error: nothing in the product may catch it
+class Killed(BaseException):
     """The process is gone. Not an Exception, since nothing of a killed process runs any more."""
 
 

@@ -42,7 +42,10 @@ class Plan:
 
     @classmethod
     def read(cls, document: dict[str, Any]) -> Plan:
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in document.items()})
+        known: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in document.items()
+        }
+        return cls(**known)
 
 
 @dataclass

@@ -16,15 +16,15 @@ class Scheduler:
         self.now = start
         self.happened = 0
         self.after_each: Callable[[], None] = lambda: None
-        self._heap: list[tuple[int, int, Callable[[], None]]] = []
+        self._heap: list[tuple[int, int, Callable[[], object]]] = []
         self._asked = 0
 
-    def at(self, when: int, what: Callable[[], None]) -> None:
+    def at(self, when: int, what: Callable[[], object]) -> None:
         """Let it happen then; at once where that is past."""
         self._asked += 1
         heapq.heappush(self._heap, (max(when, self.now), self._asked, what))
 
-    def after(self, wait_ms: int, what: Callable[[], None]) -> None:
+    def after(self, wait_ms: int, what: Callable[[], object]) -> None:
         """Let it happen in a while."""
         self.at(self.now + wait_ms, what)
 

@@ -111,5 +111,3 @@ class Table(MemoryStore):
 def settled(job: Job) -> bool:
     """Ended and published: nothing is left to do."""
     return job.published_at is not None
-
-

@@ -1,4 +1,4 @@
-"""The table's stream: each write that is marked for relay, in order per shard, in batches that may come late and again."""
+"""The table's stream: writes that are marked for relay, in order per shard, in batches that come late and again."""
 
 from __future__ import annotations
 

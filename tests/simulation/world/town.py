@@ -113,7 +113,7 @@ class Town:
             self.fleet.give_back(container)
             if isinstance(answer, BaseException):
                 self.crashes += 1
-                self.log.info(f"{function} died of {type(answer).__name__}", detail=str(answer)[:200])
+                self.log.info("died", function=function, of=type(answer).__name__, detail=str(answer)[:200])
             ended(answer)
 
         process.run(lambda: container.handler(event, context), finished)

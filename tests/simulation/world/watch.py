@@ -139,7 +139,9 @@ class Watch:
             if job.due_at is None:
                 continue
             since = max(job.due_at, self.calm_since or 0)
-            self._must(now - since <= 2 * MINUTE, f"I6 {job.id[:6]} ({job.state}) was due {(now - since) // 1000} s ago")
+            self._must(
+                now - since <= 2 * MINUTE, f"I6 {job.id[:6]} ({job.state}) was due {(now - since) // 1000} s ago"
+            )
 
     # -- at the end
 

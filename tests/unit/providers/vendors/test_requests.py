@@ -90,6 +90,16 @@ def test_bfl_is_given_the_secret_that_it_signs_with() -> None:
         made.check_input("flux-2-pro", {"webhook_secret": "x"})
 
 
+def test_an_address_that_an_answer_named_is_for_that_job_alone() -> None:
+    """Another id, which a person wants adopted, is asked for at the usual one."""
+    job = BFL.job(poll_url=bfl.REGION)
+    wire = Wire(says(200, bfl.result("Pending")), says(404, {}))
+    made = BFL.made(wire)
+    made.poll(job, bfl.ID)
+    made.poll(job, "another-id")
+    assert [request.url for request in wire.gets] == [bfl.REGION, "https://api.bfl.ai/v1/get_result?id=another-id"]
+
+
 def test_kling_takes_our_reference_and_a_token_made_for_the_request() -> None:
     """HS256, half an hour, five seconds back; the secret key itself goes nowhere."""
     request = sent(KLING, says(200, kling.ok(kling.task("submitted"))))

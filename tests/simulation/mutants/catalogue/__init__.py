@@ -1,0 +1,16 @@
+"""Every deliberate breakage, by subject."""
+
+from __future__ import annotations
+
+from tests.simulation.mutants.catalogue import edges, ends, people, slots, submitting, table
+from tests.simulation.mutants.mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    *submitting.MUTANTS,
+    *slots.MUTANTS,
+    *people.MUTANTS,
+    *ends.MUTANTS,
+    *table.MUTANTS,
+    *edges.MUTANTS,
+)
+QUICK: tuple[Mutant, ...] = tuple(mutant for mutant in MUTANTS if mutant.quick)
