@@ -12,7 +12,7 @@ RUN := PYTHONPATH=.:shared $(DEV)/python -m
 export SAM_CLI_TELEMETRY := 0
 
 # What `make demo`, `make soak`, `make up` and `make bench` can be told; empty means their own default.
-export JOBS SEED FAULTS MAX_IN_FLIGHT IDEMPOTENT PROVIDERS MINUTES
+export JOBS SEED FAULTS MAX_IN_FLIGHT IDEMPOTENT PROVIDERS PROVIDER MINUTES
 # What `make build` and `make deploy` can be told.
 ENV ?= dev
 RUNTIME ?= $(shell $(PYTHON) -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
@@ -24,6 +24,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
 	@echo
 	@echo "  demo, up and bench take JOBS SEED FAULTS=none|default|heavy MAX_IN_FLIGHT IDEMPOTENT=0|1 PROVIDERS=file.toml"
+	@echo "  demo takes PROVIDER=fal|replicate|runway|bfl|kling|heygen too: the adapter against its vendor's double"
 	@echo "  build and deploy take ENV (now $(ENV), a section of samconfig.toml), RUNTIME (now $(RUNTIME)) and PARAMETERS=\"Name=value ...\""
 
 .PHONY: python-is-fit

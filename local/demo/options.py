@@ -5,6 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 from dataclasses import dataclass
+from pathlib import Path
+
+from local.provider.settings import VENDORS
+from local.stack.places import ROOT
+from local.stack.start import PROVIDERS
 
 
 @dataclass(frozen=True)
@@ -19,18 +24,34 @@ class Options:
     wait_s: int
     people: bool
     name: str
+    vendor: str = ""
 
     @property
     def provider(self) -> str:
-        """The account the jobs go to: one that honours keys, or one that does not."""
-        return "sim" if self.idempotent else "sim-nokey"
+        """The account the jobs go to: a vendor's double, one that honours keys, or one that does not."""
+        return self.vendor or ("sim" if self.idempotent else "sim-nokey")
+
+    @property
+    def providers(self) -> Path:
+        """The product's configuration."""
+        return ROOT / "local" / "vendors" / f"{self.vendor}.toml" if self.vendor else PROVIDERS
+
+    @property
+    def told_all_by_webhook(self) -> bool:
+        """Whether a webhook counts as this provider's word, so that without faults nothing has to be polled."""
+        return self.vendor in ("", "fal", "replicate")
 
 
 def parse(arguments: list[str] | None = None) -> Options:
     """The options, each from its variable unless given."""
     env = os.environ
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=int(env.get("JOBS") or 40), help="JOBS: how many (40)")
+    parser.add_argument(
+        "--jobs", type=int, default=int(env.get("JOBS") or 0), help="JOBS: how many (40; 20 at a vendor)"
+    )
+    parser.add_argument(
+        "--provider", choices=("", *VENDORS), default=env.get("PROVIDER") or "", help="PROVIDER: the double of a vendor"
+    )
     parser.add_argument("--seed", type=int, default=int(env.get("SEED") or 1), help="SEED: of the faults (1)")
     parser.add_argument("--faults", choices=("none", "default", "heavy"), default=env.get("FAULTS") or "default")
     parser.add_argument("--max-in-flight", type=int, default=int(env.get("MAX_IN_FLIGHT") or 4))
@@ -38,15 +59,17 @@ def parse(arguments: list[str] | None = None) -> Options:
     parser.add_argument("--wait", type=int, help="seconds until what is not done counts as stuck (600 + 12 a job)")
     parser.add_argument("--name", default="demo", help="of the stack; it is taken down at the end")
     given = parser.parse_args(arguments)
-    if given.jobs < 1 or given.max_in_flight < 1:
+    jobs = given.jobs or (20 if given.provider else 40)
+    if jobs < 1 or given.max_in_flight < 1:
         parser.error("JOBS and MAX_IN_FLIGHT are whole numbers of 1 or more")
     return Options(
-        jobs=given.jobs,
+        jobs=jobs,
         seed=given.seed,
         faults=given.faults,
         max_in_flight=given.max_in_flight,
         idempotent=bool(given.idempotent),
-        wait_s=given.wait or 600 + 12 * given.jobs,
+        wait_s=given.wait or 600 + 12 * jobs,
         people=given.faults != "none",
         name=given.name,
+        vendor=given.provider,
     )

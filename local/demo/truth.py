@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -139,9 +140,17 @@ def settler(job: Job) -> str | None:
     return None
 
 
-def read(info: dict[str, Any], client: Any, jobs: dict[str, Job], limit: int) -> Truth:
-    """Read the provider's ledger, the subscriber's queue and the table."""
+def read(
+    info: dict[str, Any], client: Any, jobs: dict[str, Job], limit: int, names: Mapping[str, str] | None = None
+) -> Truth:
+    """Read the provider's ledger, the subscriber's queue and the table.
+
+    `names` says which of our jobs is meant by what a provider that is told no reference calls them.
+    """
     ledger = requests.get(f"{info['provider_url']}/_ledger", timeout=30).json()
+    for job in ledger["jobs"]:
+        known_as, _, rest = job["reference"].partition(".")
+        job["reference"] = f"{(names or {}).get(known_as, known_as)}.{rest}"
     messages = once(_drain(client("sqs"), info["queue_urls"]["subscriber"]))
     heads, slots = table(client("dynamodb"), info["table"])
     return Truth(

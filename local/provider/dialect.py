@@ -134,7 +134,7 @@ class Dialect:
         """What an accepted submission is answered with where the fault leaves out the id."""
         return document(201, {"status": "queued"})
 
-    def shown(self, job: JobRecord, view: View) -> Answer:
+    def shown(self, _job: JobRecord, view: View) -> Answer:
         return document(200, view)
 
     def found(self, jobs: list[tuple[JobRecord, View]]) -> Answer:
@@ -143,7 +143,7 @@ class Dialect:
     def cancel_noted(self, job: JobRecord, view: View) -> Answer:
         return document(200 if job.state else 202, view)
 
-    def cancel_too_late(self, job: JobRecord, view: View) -> Answer:
+    def cancel_too_late(self, job: JobRecord, _view: View) -> Answer:
         return self.refused("finished", f"The job is {job.state}.")
 
     def forgets(self, job: JobRecord) -> bool:
@@ -168,13 +168,6 @@ class Dialect:
             "webhook-timestamp": str(timestamp),
             "webhook-signature": sign(secrets, delivery.webhook_id, timestamp, delivery.body),
         }
-
-    # What a client of it would want
-
-    def example(self, number: int, prompt: str) -> tuple[str, dict[str, Any]]:
-        """Model and input of the number-th job of a demonstration."""
-        models = ("video-1", "image-1", "voice-1")
-        return models[number % len(models)], {"prompt": prompt, "number": number}
 
     def new_id(self, random: str) -> str:
         """A job id of the provider's form, of at least 20 random hex digits."""

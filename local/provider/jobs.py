@@ -64,8 +64,8 @@ class Jobs:
             known = self._known(key, request.body)
             if isinstance(known, Answer):
                 return self._refuse("conflict", reference, known)
-            if known is None and (refusal := self._crowded(wish)) is not None:
-                return self._refuse("rejected", reference, refusal)
+            if known is None and (crowded := self._crowded(wish)) is not None:
+                return self._refuse("rejected", reference, crowded)
             job = known or self._accept(wish, attempt_name, key, request)
             if key:
                 self._open[key] = job.body_sha256

@@ -113,7 +113,9 @@ class Life:
 
     def _tick(self, job: JobRecord) -> None:
         now = self._now()
-        if not self._live(job) or job.plan.drop == "all" or now >= job.starts_at + job.plan.duration_s:
+        # Whose events come late has no live progress either: it would tell before them that the job runs.
+        silent = job.plan.drop == "all" or job.plan.delay_s > 0
+        if not self._live(job) or silent or now >= job.starts_at + job.plan.duration_s:
             return
         if not self._dialects[job.provider].sends(job, "progress"):
             return
@@ -219,4 +221,3 @@ def _heard(job: JobRecord) -> bool:
     """Whether the end of the job has been answered for good, so that a restart need not tell it again."""
     answers = [sent["status_code"] for sent in job.events_sent if sent["type"] == f"job.{job.state}"]
     return len(answers) >= _TRIES or not all(map(worth_another_try, answers))
-

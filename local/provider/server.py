@@ -28,7 +28,10 @@ _MAX_BODY = 1_000_000
 
 
 class SimulatedProvider:
-    """All accounts in one process, the vendors' doubles too. `start` serves until `stop`; with a state directory a new one goes on."""
+    """All accounts in one process, the vendors' doubles too.
+
+    `start` serves until `stop`; with a state directory a new one goes on.
+    """
 
     def __init__(
         self,

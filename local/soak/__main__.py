@@ -27,8 +27,8 @@ from local.stack.stack import Stack
 from local.stack.start import Wanted
 
 _LOOK_S = 2.0
-# How often, in looks: what callers see, the operator's work, a line for whoever waits.
-_READ_EVERY, _WORK_EVERY, _SAY_EVERY = 8, 4, 5
+# How many looks lie between two errands of operator and callers; and a line for whoever waits.
+_ERRAND_EVERY, _SAY_EVERY = 4, 5
 # How long after the load's end its last step may still take; a deploy on a busy machine is slow.
 _OVERRUN_S = 300.0
 
@@ -44,12 +44,17 @@ class Soak:
         self.operator = Operator(Api(stack.info["api_url"], stack.info["operator_key"]), stack.info["provider_url"])
         self.trouble = Trouble(stack, load, options.seed, self.elapsed)
         self.convergence = Convergence()
-        self._looks = 0
+        self._looks = self._next_errand = 0
+        self._errands = ThreadPoolExecutor(1)
+        self._errand: Future[None] | None = None
+        self._answered_all = False
 
     def elapsed(self) -> float:
         return time.monotonic() - self.started
 
     def run(self) -> int:
+        self.crowd.warm_up(self.load.tasks[0])
+        self.started = time.monotonic()
         self._load()
         self.trouble.calm()
         self.convergence.faults_ended = _now()
@@ -63,7 +68,7 @@ class Soak:
         over = threading.Event()
         with ThreadPoolExecutor(3) as pool:
             parts = [
-                pool.submit(self.crowd.run, self.load.tasks, self.elapsed, over),
+                pool.submit(self.crowd.run, self.load.tasks[1:], self.elapsed, over),
                 pool.submit(self.trouble.steps, over),
                 pool.submit(self.trouble.killing, over),
             ]
@@ -83,29 +88,41 @@ class Soak:
     def _converge(self) -> None:
         end = time.monotonic() + self.options.wait_s
         self._look(calm=True)
-        while self.convergence.open() and time.monotonic() < end:
+        while not self._all_settled() and time.monotonic() < end:
             self._look(calm=True)
+        self._finish_errand()
+
+    def _all_settled(self) -> bool:
+        """Nothing is open, and the operator, who may open it again, has found no more to answer."""
+        return not self.convergence.open() and self._answered_all and self._errand is None
 
     def _look(self, *, calm: bool) -> None:
+        """The table itself, so that whoever waits for an answer of the API in the trouble holds up nobody else."""
         began = time.monotonic()
         heads, _ = truth.table(self.stack.client("dynamodb"), self.stack.info["table"])
         self.convergence.see(heads, _now())
-        if self._looks % _READ_EVERY == 0:
-            self._read()
-        if self._looks % _WORK_EVERY == 0:
-            self.operator.work(heads, calm=calm)
+        if self._errand is not None and self._errand.done():
+            self._finish_errand()
+        elif self._errand is None and self._looks >= self._next_errand:
+            self._errand = self._errands.submit(self._run_errand, heads, calm=calm)
         if self._looks % _SAY_EVERY == 0:
             self._say(heads)
         self._looks += 1
         time.sleep(max(0.0, _LOOK_S - (time.monotonic() - began)))
 
-    def _read(self) -> None:
-        """As a caller; one who gets no answer in the middle of the trouble asks later."""
+    def _run_errand(self, heads: Mapping[str, Mapping[str, Any]], *, calm: bool) -> None:
+        """Answer questions as the operator, and read as the callers; who gets no answer in the trouble asks later."""
+        self._answered_all = not self.operator.work(heads, calm=calm) and calm
         self.watch.add(sorted(self.crowd.accepted))
         try:
             self.watch.look()
         except (ApiError, requests.RequestException) as error:
             print(f"  {self.elapsed():4.0f} s  a caller got no answer: {error}", flush=True)
+
+    def _finish_errand(self) -> None:
+        if self._errand is not None:
+            self._errand.result()
+            self._errand, self._next_errand = None, self._looks + _ERRAND_EVERY
 
     def _say(self, heads: Mapping[str, Mapping[str, Any]]) -> None:
         count = Counter(

@@ -48,6 +48,12 @@ class Crowd:
     def get(self, job_id: str) -> dict[str, Any]:
         return self.apis[self.owners[job_id]].get(job_id)
 
+    def warm_up(self, task: Task) -> None:
+        """The first job, in peace, so that what answers callers has been started once."""
+        with ThreadPoolExecutor(1) as pool:
+            self._one(task, pool)
+            self.get(request_id(task.tenant, task.key))
+
     def run(self, tasks: tuple[Task, ...], elapsed: Callable[[], float], over: threading.Event) -> None:
         """Submit each at its moment, some at once; return when all were taken and all cancels answered."""
         with ThreadPoolExecutor(_AT_ONCE) as pool, ThreadPoolExecutor(_AT_ONCE) as second_thoughts:

@@ -46,29 +46,34 @@ class Operator:
     resubmitted: set[str] = field(default_factory=set)
     _tried: set[tuple[str, str, str]] = field(default_factory=set)
 
-    def work(self, heads: Mapping[str, Mapping[str, Any]], *, calm: bool) -> None:
+    def work(self, heads: Mapping[str, Mapping[str, Any]], *, calm: bool) -> int:
+        """How many questions were answered, or should have been and were not taken yet."""
         asked = {job_id: head for job_id, head in heads.items() if head["attention"]}
         if not asked:
-            return
+            return 0
         try:
             ledger = requests.get(f"{self.provider_url}/_ledger", timeout=10).json()["jobs"]
         except requests.RequestException:
-            return  # the provider is just being started again
+            return len(asked)  # the provider is just being started again
+        work = 0
         for job_id, head in asked.items():
             mine = [job for job in ledger if job["reference"].startswith(f"{job_id}.{head['submission']}.")]
             decision = answer(head, mine, calm=calm)
             if decision is not None:
-                self._resolve(job_id, head["attention"], decision)
+                work += self._resolve(job_id, head["attention"], decision)
+        return work
 
-    def _resolve(self, job_id: str, attention: Mapping[str, Any], decision: Mapping[str, Any]) -> None:
+    def _resolve(self, job_id: str, attention: Mapping[str, Any], decision: Mapping[str, Any]) -> bool:
+        """False where it had been answered before, in vain."""
         tried = (job_id, str(attention["reason"]), decision["decision"])
         if tried in self._tried:
-            return
+            return False
         if decision["decision"] == "resubmit":
             self.resubmitted.add(job_id)  # before the call: an answer that is lost may have taken effect
         try:
             self.api.resolve(job_id, **decision, attention_version=attention["version"])
         except (ApiError, requests.RequestException):
-            return  # another question by now, or too early to resubmit: the next look tells
+            return True  # another question by now, or too early to resubmit: the next look tells
         self._tried.add(tried)
         self.answered[decision["decision"]] += 1
+        return True

@@ -15,6 +15,7 @@ from local.stack.places import ROOT, Place, read_json, write_json
 from local.stack.processes import Processes, free_port
 from local.stack.repair import repair
 from local.stack.template import Template
+from local.vendors import signup
 
 Say = Callable[[str], None]
 
@@ -168,7 +169,7 @@ class Bringing:
     def _put_secrets(self, client: Clients, outputs: Mapping[str, str]) -> None:
         prefix = outputs["ProviderSecretPrefix"]
         names = seed.provider_names(self.place.sources / "shared" / "providers.toml")
-        known = seed.provider_credentials(self.provider_url)
+        known = signup.with_endpoints(self.provider_url, self.api_url, seed.provider_credentials(self.provider_url))
         for name in seed.provider_secrets(client("secretsmanager"), prefix, names, known):
             self.say(
                 f"stack {self.place.name}: put the secret {prefix}{name} yourself: it is not the simulated provider"

@@ -34,8 +34,8 @@ def test_case_35_equal_keys_and_bodies_of_two_tenants_are_two_jobs(place: Place)
 
 
 def test_case_35_no_delimiter_lets_two_tenants_meet(place: Place) -> None:
-    """Key `a#b` of tenant `x` and key `b` of tenant `x#a`, with every mark that a key may hold."""
-    for mark in "#|:.-_/%~":
+    """Key `a#b` of tenant `x` and key `b` of tenant `x#a`, with every mark that a key may hold, and with none."""
+    for mark in ("", *"#|:.-_/%~"):
         first = place.submit(f"a{mark}b", caller={"tenant": "x", "scope": "user"})
         second = place.submit("b", caller={"tenant": f"x{mark}a", "scope": "user"})
         assert (first["statusCode"], second["statusCode"]) == (202, 202)

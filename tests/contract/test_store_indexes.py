@@ -99,6 +99,17 @@ def test_jobs_that_come_while_a_list_is_read_do_not_shift_its_pages(store: Store
     assert first.ids + second.ids == tuple(job.id for job in reversed(old))
 
 
+def test_a_cursor_of_another_tenant_shows_nothing_of_theirs(store: Store) -> None:
+    """It says where a list goes on, never whose list that is."""
+    theirs = [put(store, f"key-{number}", created_at=NOW + number).id for number in range(4)]
+    own = put(store, "own", tenant="globex", created_at=NOW)
+    cursor = store.list_jobs("acme", 1, None).cursor
+    assert cursor is not None
+    shown = store.list_jobs("globex", 5, cursor).ids
+    assert set(shown) <= {own.id}
+    assert set(store.list_jobs("acme", 5, cursor).ids) == set(theirs[:3])
+
+
 def test_attention_shows_open_questions_of_all_tenants_once_each(store: Store) -> None:
     jobs = [
         put(

@@ -57,6 +57,15 @@ def test_h01_a_refused_retry_does_not_let_a_cancel_end_a_paid_job() -> None:
     assert (life.state, life.job.cancel_requested) == (State.SUBMITTING, True)
 
 
+def test_h01_a_cancel_that_stands_does_not_let_a_refused_retry_end_a_paid_job() -> None:
+    """The other order: the caller wants to cancel, and then the retry is refused."""
+    for kind in (NOT_ACCEPTED, BLOCKED):
+        life = killed_then_resumed()
+        life.do(CANCEL)
+        life.answer(kind, "w1")
+        assert (life.state, life.job.slot, life.job.unsettled) == (State.SUBMITTING, "001", True)
+
+
 def test_h01_401_402_or_422_on_a_retry_never_fails_a_paid_job() -> None:
     for kind in (BLOCKED, REJECTED):
         life = killed_then_resumed().answer(kind, "w1")

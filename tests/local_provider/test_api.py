@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from local.provider.settings import PROVIDERS
 from tests.local_provider.kit import FAST, Client, Receiver, Reply, Serve, call, until
 
 
@@ -191,7 +192,7 @@ def test_control_pages(client: Client) -> None:
     assert call("GET", f"{base}/_health").json == {"status": "ok"}
     config = call("GET", f"{base}/_config").json["providers"]
     assert config["sim"]["api_key"] != config["sim-nokey"]["api_key"]
-    assert all(p["webhook_secrets"][0].startswith("whsec_") for p in config.values())
+    assert all(config[name]["webhook_secrets"][0].startswith("whsec_") for name in PROVIDERS)
     client.submit()
     assert "jobs" not in call("GET", f"{base}/_ledger?summary").json
     assert call("POST", f"{base}/_reset").status == 200

@@ -9,7 +9,7 @@ submit is on the wire. At each the process is killed; beside that each call is r
 is lost once. After every crash the system recovers by itself: redelivery, the stream, reconcile. Then all invariants
 are asserted against the provider's ledger.
 
-A process killed after one call leaves the same world behind as one killed before its next: of the two only one is
+A process killed after one call leaves the same world behind as one killed before its next: of these twins only one is
 taken for the pairs.
 """
 
@@ -34,13 +34,14 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How much is tried beside every crash point: each n-th of the failing calls, each n-th of the pairs."""
+    """How much is tried: crash points with or without their twins, each n-th failing call, each n-th of the pairs."""
 
+    twins: bool = True
     faults: int = 1
     pairs: int = 1
 
 
-SHORT, USUAL, LONG = Depth(3, 60), Depth(1, 7), Depth()
+SHORT, USUAL, LONG = Depth(twins=False, faults=4, pairs=80), Depth(pairs=7), Depth()
 
 Faults = dict[int, str]
 _fleet = Fleet()
@@ -99,15 +100,17 @@ def run(count: Count, faults: Faults) -> list[Boundary]:
     return weather.passed
 
 
-def single(name: str, first: int, last: int, every: int = 1) -> Count:
-    """Every point of this stretch: killed there; and the call refused, its answer lost (or each n-th of these)."""
+def single(name: str, first: int, last: int, depth: Depth) -> Count:
+    """The points of this stretch: killed there; and the call refused, or its answer lost."""
     count = Count(name)
     passed = boundaries(name)
+    points = set(range(1, len(passed) + 1) if depth.twins else distinct(passed))
     for number in range(first, min(last, len(passed)) + 1):
-        run(count, {number: "kill"})
-        count.kills += 1
+        if number in points:
+            run(count, {number: "kill"})
+            count.kills += 1
         fault = {"before": "refuse", "after": "lose"}.get(passed[number - 1].side)
-        if fault is not None and number % every == 0:
+        if fault is not None and number % depth.faults == 0:
             run(count, {number: fault})
             count.faults += 1
     return count
@@ -140,7 +143,7 @@ def explore(names: Sequence[str], pool: Executor, depth: Depth) -> Iterator[Coun
     under_way: list[tuple[Count, list[Future[Count]]]] = []
     for name in names:
         passed = boundaries(name)
-        parts = [pool.submit(single, name, start, start + 19, depth.faults) for start in range(1, len(passed) + 1, 20)]
+        parts = [pool.submit(single, name, start, start + 19, depth) for start in range(1, len(passed) + 1, 20)]
         parts += [pool.submit(pairs, name, first, depth.pairs) for first in distinct(passed)]
         under_way.append((Count(name, boundaries=len(passed)), parts))
     for whole, parts in under_way:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import Reason, State
@@ -88,6 +88,11 @@ def honest(life: Life, job: Job) -> None:
         life.operator.resolve(job, "fail")
 
 
+def slow(life: Life, job: Job) -> None:
+    """A person who answers long after the slot has lapsed."""
+    life.later(400, lambda: honest(life, life.town.table.jobs[job.id]))
+
+
 def hasty(life: Life, job: Job) -> None:
     """A person who submits again without looking, and answers twice."""
     assert job.attention is not None
@@ -156,9 +161,9 @@ def _blocked(life: Life, provider: str) -> None:
 
 def _key_expires(life: Life, provider: str) -> None:
     """The answer is lost, and until the provider can be reached again it has forgotten the key."""
-    life.submit(provider, Plan(duration_ms=700_000, answers=("reset",), webhooks=()))
+    life.submit(provider, Plan(duration_ms=90_000, answers=("reset",), webhooks=()))
     life.later(1, lambda: life.town.front.outages.add(provider))
-    life.later(1_000, lambda: life.town.front.outages.discard(provider))
+    life.later(200, lambda: life.town.front.outages.discard(provider))
 
 
 def _expired(life: Life, provider: str) -> None:
@@ -170,6 +175,12 @@ def _expired(life: Life, provider: str) -> None:
 def _waiting(life: Life, provider: str) -> None:
     for _ in range(2):
         life.submit(provider)
+
+
+def _behind_a_lost_one(life: Life, provider: str) -> None:
+    """The one slot is held by a job of unknown fate until that can no longer live."""
+    life.submit(provider, Plan(duration_ms=100_000, answers=("reset",), webhooks=()))
+    life.submit(provider)
 
 
 def _publish(life: Life, provider: str) -> None:
@@ -196,7 +207,7 @@ LIFECYCLES: tuple[Lifecycle, ...] = (
         provider="keyed",
         script=_one(Plan(duration_ms=90_000, answers=("reset", "429"), webhooks=("end",))),
     ),
-    Lifecycle(name="key expires", provider="keyed", script=_key_expires, asks=True),
+    Lifecycle(name="key expires", provider="brief-key", script=_key_expires, asks=True),
     Lifecycle(name="ambiguous with key, not accepted", provider="polled", script=_one(Plan(answers=("503",)))),
     Lifecycle(name="ambiguous without key", provider="plain", script=_one(Plan(answers=("reset",))), asks=True),
     Lifecycle(
@@ -206,7 +217,22 @@ LIFECYCLES: tuple[Lifecycle, ...] = (
         asks=True,
     ),
     Lifecycle(
+        name="slot lapses",
+        provider="brief",
+        script=_behind_a_lost_one,
+        ends=(State.SUCCEEDED, State.SUCCEEDED),
+        asks=True,
+        person=slow,
+    ),
+    Lifecycle(
         name="lookup", provider="found", script=_one(Plan(answers=("503 accepted",), webhooks=())), asks=True
+    ),
+    Lifecycle(
+        name="resubmitted, the first fails",
+        provider="plain",
+        script=_one(replace(BOTH, ends=("failed", "completed"))),
+        asks=True,
+        person=hasty,
     ),
     Lifecycle(
         name="resubmitted, both succeed", provider="plain", script=_one(BOTH), asks=True, person=hasty

@@ -30,7 +30,8 @@ FAULTS: dict[str, float] = {
     "webhook": 0.3,  # lost, late (up to twenty minutes, with the old timestamp), again
     "queue": 0.1,  # late, twice, not deleted
     "stream": 0.1,  # late, again
-    "tick": 0.1,  # lost, or twice at once
+    "tick": 0.1,  # lost, twice, or another reconciler at the same time
+    "secrets": 0.02,  # cannot be read
 }
 
 
@@ -110,6 +111,7 @@ def _plan(dice: random.Random) -> Plan:
     return Plan(
         duration_ms=dice.randint(150, 700) * 1000 if long else dice.randint(0, 60) * 1000,
         end="failed" if dice.random() < 0.15 else "completed",
+        ends=dice.choice(((), (), ("failed", "completed"), ("completed", "failed"))),
         answers=dice.choice(
             ((), (), (), ("429 wait",), ("503 accepted",), ("reset",), ("503",), ("422",), ("no id", "429"))
         ),

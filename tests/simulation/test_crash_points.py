@@ -11,6 +11,7 @@ import pytest
 from tests.simulation.crash import SHORT, Count, boundaries, distinct, explore, run
 from tests.simulation.lifecycles import LIFECYCLES, Lifecycle
 from tests.simulation.world.functions import TIMEOUTS_S, Fleet
+from tests.simulation.world.scheduler import START
 from tests.simulation.world.weather import Boundaries
 
 BY_NAME = {life.name: life for life in LIFECYCLES}
@@ -40,9 +41,9 @@ def test_a_life_in_which_nothing_crashes_ends_as_it_should(life: Lifecycle) -> N
 def test_no_crash_and_no_pair_of_crashes_breaks_an_invariant(life: Lifecycle, counts: dict[str, Count]) -> None:
     count = counts[life.name]
     assert not count.failures, "\n".join(map(str, count.failures[:3]))
-    assert count.kills == count.boundaries
-    assert count.faults > count.boundaries // 4
-    assert count.pairs > 10
+    assert count.kills == len(distinct(boundaries(life.name)))
+    assert count.faults > count.boundaries // 6
+    assert count.pairs > 5
 
 
 def test_both_results_of_a_resubmitted_job_are_known() -> None:
@@ -52,6 +53,15 @@ def test_both_results_of_a_resubmitted_job_are_known() -> None:
     assert len(lived.town.ledger.accepted) == 2
     assert len(job.findings) == 1
     assert {job.provider_job_id, job.findings[0].provider_job_id} >= {"p0001"}
+
+
+def test_a_slot_of_a_job_of_unknown_fate_lapses_and_the_next_job_goes() -> None:
+    """Nobody has answered yet: the person takes longer than any job of this provider runs."""
+    lived = BY_NAME["slot lapses"].live(Boundaries({}), Fleet())
+    lost, next_one = (lived.town.table.jobs[job_id] for job_id in lived.jobs)
+    assert next_one.published_at is not None
+    assert lost.published_at is not None
+    assert START + 240_000 < next_one.published_at < START + 400_000 < lost.published_at
 
 
 def test_the_points_lie_at_every_port_of_every_function() -> None:

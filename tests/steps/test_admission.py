@@ -14,6 +14,7 @@ from mediajobs.pauses import Pause, PauseReason
 from mediajobs.steps.admission import tend, turn_of, wake
 from mediajobs.steps.jobs import set_provider
 from mediajobs.steps.relay import relay
+from mediajobs.steps.worker import RECEIVES_ENOUGH
 from tests.fakes.providers import ScriptedAdapter
 from tests.steps.kit import KEYED, OPERATOR, PLAIN, Stage
 
@@ -199,6 +200,7 @@ def test_the_present_round_rises_with_the_claims_that_leave_the_waiting_room() -
         full.finish()
         rounds.append(full.stage.store.provider("sim").round)
     assert rounds == sorted(rounds)
+    assert rounds[-1] > rounds[0]
     job = full.enter("late")
     place = full.stage.read(job).wait
     assert place is not None
@@ -436,6 +438,27 @@ def test_a_lost_wake_costs_one_tick() -> None:
     stage.say(first, Status.SUCCEEDED)  # relay never sees it
     tend(stage.world, "sim")
     assert stage.sent() == [(job.id, "submit", 0)]
+
+
+def test_a_waiting_job_whose_dispatcher_always_dies_holds_its_provider_for_ten_receives() -> None:
+    """It is the first of the waiting room, so nobody passes; then its question takes it out, and the next one goes."""
+    stage = Stage()
+    first = stage.running()
+    dying, patient = stage.job("dying"), stage.job("patient")
+    for job in (dying, patient):
+        stage.dispatch(job)
+        stage.clock.advance(0.001)
+    stage.say(first, Status.SUCCEEDED)
+    for _ in range(RECEIVES_ENOUGH - 1):  # each receive of the first one dies without a word
+        stage.clock.advance(90)
+        assert stage.dispatch(patient) == "turned away"
+    stage.clock.advance(90)
+    assert stage.receive(dying, receives=RECEIVES_ENOUGH) == "dead letter"
+    assert (stage.reason(dying), stage.read(dying).wait) == ("dead_letter", None)
+    tend(stage.world, "sim")
+    assert (patient.id, "submit", 0) in stage.sent()
+    stage.sim.accept("p-2")
+    assert stage.dispatch(patient) == "accepted"
 
 
 def test_a_healthy_provider_costs_no_write() -> None:

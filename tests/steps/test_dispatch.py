@@ -125,6 +125,16 @@ def test_the_start_deadline_is_checked_before_a_claim() -> None:
 # -- answers
 
 
+def test_a_dead_letter_stops_no_first_submission() -> None:
+    """It is a question about us; nothing was sent, so nothing can be charged twice."""
+    stage = Stage()
+    job = stage.job()
+    stage.dead_letter(job)
+    stage.sim.accept("p-1")
+    assert stage.dispatch(job) == "accepted"
+    assert stage.reason(job) is None
+
+
 def test_rejected_fails_the_job_and_frees_the_slot() -> None:
     stage = Stage()
     job = stage.job()

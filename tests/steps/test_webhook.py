@@ -205,12 +205,16 @@ def test_an_untrusted_hint_of_a_second_charge_is_heard_where_the_provider_says_t
     assert (after.state, [finding.provider_job_id for finding in after.findings]) == (State.RUNNING, found)
 
 
-def test_an_untrusted_hint_about_an_id_that_the_provider_does_not_know_changes_nothing() -> None:
+@pytest.mark.parametrize("provider_job_id", ["p-1", "p-2"])
+def test_an_untrusted_hint_about_an_id_that_the_provider_does_not_know_yet_is_to_be_sent_again(
+    provider_job_id: str,
+) -> None:
     stage = Stage(replace(KEYED, webhooks=False))
     job = stage.running()
     stage.sim.report("poll", Report(kind=ReportKind.GONE))
-    assert take(stage.world, event(stage, job, SUCCEEDED, "p-2"))[0] == 200
-    assert stage.read(job).findings == ()
+    with pytest.raises(Unavailable):
+        take(stage.world, event(stage, job, SUCCEEDED, provider_job_id))
+    assert stage.read(job) == job
 
 
 def test_an_untrusted_hint_that_nobody_confirms_is_to_be_sent_again() -> None:

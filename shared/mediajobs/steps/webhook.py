@@ -102,21 +102,19 @@ def _take(world: World, delivery: Delivery, adapter: ProviderAdapter, verified: 
         return 200, "nothing to say"
     traits = adapter.traits(job.model)
     if not traits.webhooks or report.confirm:
-        report = _confirmed(adapter, job, report, report.provider_job_id)
+        report = _confirmed(adapter, job, report.provider_job_id)
     if report.status in _FINAL:
         return _settle(world, delivery, verified, job, _word(report, submission, verified), traits)
     return _progress(world, job, report, _word(report, submission, verified), traits)
 
 
-def _confirmed(adapter: ProviderAdapter, job: Job, hint: Report, provider_job_id: str) -> Report:
+def _confirmed(adapter: ProviderAdapter, job: Job, provider_job_id: str) -> Report:
     """A source that is not trusted only says when to ask: the provider's word comes from an authenticated GET."""
     report = adapter.poll(job, provider_job_id)
-    bound_to_another = job.provider_job_id not in (None, provider_job_id)
-    if report.kind is not ReportKind.WORD:
-        if bound_to_another and report.kind is ReportKind.GONE:
-            return replace(hint, status=Status.UNKNOWN, progress=None)
+    if report.kind is not ReportKind.WORD:  # a 404 too proves nothing yet
         raise Unavailable("the provider did not confirm this event; send it again", retry_after_s=30)
     # Another id than the bound one is heard, as a second charge may be, only where the provider says that it is ours.
+    bound_to_another = job.provider_job_id not in (None, provider_job_id)
     proved = submission_in(job, report.reference) is not None
     if not proved and (bound_to_another or report.reference is not None):
         return replace(report, status=Status.UNKNOWN, progress=None)

@@ -1,12 +1,23 @@
-import sys, time
-from tests.simulation.explore.twist import deciding
+"""Explore, and print states, steps, depth and violations; exit 1 where there is one, or a wrong reading is not caught."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
 from tests.simulation.explore.models import MODELS
-from tests.simulation.explore.engine import Engine
-from tests.simulation.explore.explorer import Explorer
-names=[a for a in sys.argv[1:] if not a.startswith("-")]
-for m in MODELS:
-    if names and m.name not in names: continue
-    if "--long" in sys.argv: m=m.longer()
-    with deciding(): r=Explorer(Engine(m), most_states=int(5e5), most_seconds=60).run()
-    print(f"{r.model:12} {r.states:9} {r.steps:9} {r.depth:4} {r.rounds:7} {r.seconds:6.1f}s cpu {time.process_time():.1f} {'cut' if r.cut else ''} {r.violation}", flush=True)
-    for l in r.trace: print("   ", l)
+from tests.simulation.explore.session import Session
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.explore", description=__doc__)
+    parser.add_argument("--long", action="store_true", help="more of everything, about ten minutes on two cores")
+    parser.add_argument("--model", action="append", choices=[model.name for model in MODELS], help="only this model")
+    parser.add_argument("--wrong", metavar="WORDS", help="only wrong readings whose name has these words")
+    parser.add_argument("--workers", type=int, default=2)
+    arguments = parser.parse_args()
+    return Session(long=arguments.long, workers=arguments.workers).run(arguments.model, arguments.wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

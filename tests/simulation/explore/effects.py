@@ -22,6 +22,7 @@ class Effects:
     def __init__(self, model: Model, table: Table, wrong: frozenset[str] = frozenset()) -> None:
         self.model, self.table = model, table
         self.kinds = tuple(sorted({**model.left, **model.long}))
+        self._before: dict[int, set[int]] = {}  # for each row those that it has replaced: what a replica may still show
         self._wrong = wrong  # wrong readings of the outside, switched on one at a time
         self._ways: dict[str, Callable[[State, Op, Proc], list[Outcome]]] = {
             name.removeprefix("_on_"): getattr(self, name) for name in dir(self) if name.startswith("_on_")
@@ -40,7 +41,12 @@ class Effects:
     # -- jobs and slot rows
 
     def _on_load(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
-        return [("", state, state.jobs[op[1]])]
+        _, job, strong = op
+        ways: list[Outcome] = [("", state, state.jobs[job])]
+        if not strong and self.left(state, "stale"):
+            stale = self.spend(state, "stale")
+            ways += [("as it was before", stale, row) for row in sorted(self._before.get(state.jobs[job], ()))]
+        return ways
 
     def _on_create(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
         _, job, row = op
@@ -83,6 +89,7 @@ class Effects:
                 slots = tuple(sorted((*slots, (after.slot, job))))
         elif before.slot and not after.slot:
             slots = tuple(row for row in slots if row != (before.slot, job))
+        self._before.setdefault(after_row, set()).add(standing)
         state = self._put(state, job, after_row)._replace(slots=slots)
         if "publish" in words.split() and self.left(state, "publish"):
             kept = tuple(sorted({*state.memory.images, after_row}))
@@ -152,8 +159,9 @@ class Effects:
         return [("", state, dict(state.memory.bound).get(op[1]))]
 
     def _on_token(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
-        if "same token" in self._wrong or ("same run" in self._wrong and proc.kind == "store"):
-            return [("", state, ("token", "w0"))]
+        same = {"dispatch": "same token", "store": "same run", "client": "no incarnation"}.get(proc.kind)
+        if same in self._wrong:
+            return [("", state, ("token", "i0" if proc.kind == "client" else "w0"))]
         return [("", state, ("token", self.free_token(state)))]
 
     def free_token(self, state: State) -> str:
@@ -239,11 +247,15 @@ class Effects:
 
     def _on_stream(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
         ways: list[Outcome] = []
+        contents = ("1", "2") if "same run" in self._wrong else ("",)
         for way in self.model.links:
             after = state
             if way == "bad":
                 after = state._replace(memory=state.memory._replace(invalid=True))
-            ways.append((way, after, f"good {proc.born} {proc.token}" if way == "good" else way))
+            if way == "good":
+                ways += [(way, after, f"good {proc.token}{content}") for content in contents]
+            else:
+                ways.append((way, after, way))
         return ways
 
     def _on_put(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
@@ -270,7 +282,8 @@ class Effects:
         found = next((entry for entry in state.memory.once if entry[0] == op[1]), None)
         if found is not None and found[1] == "done":
             return [("done before", state, "done")]
-        if found is not None and state.now < found[2] + self.model.lives_ms(proc.kind):
+        abandoned = found is not None and state.now >= found[2] + self.model.lives_ms(proc.kind)
+        if found is not None and ("record for ever" in self._wrong or not abandoned):
             return [("a twin runs", state, "running")]
         return [("", self._record(state, op[1], "running"), "go")]
 

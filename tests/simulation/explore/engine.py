@@ -78,11 +78,20 @@ class Engine(Effects):
         """What has gone well before the model begins."""
         if what == "ends":
             return self.end(state, 0, SUCCEEDED)
+        if what == "later":
+            return self.at(state, next(now for now in self._grid if now > state.now))
+        told = {"unheard": ("ambiguous", None, None), "blocked": ("blocked", None, None)}.get(what)
+        what = what if told is None else "dispatch"
         said = (0, "i0", 1, f"p0 {STATUS[state.paid[0].status]}") if state.paid else ()
         args = {"dispatch": (0, "submit"), "webhook": said}.get(what, (0,))
         number = self.machine.start(what, args, state.now)
         while number:
-            _, state, answer = self.perform(state, self.machine.proc(number))[0]
+            proc = self.machine.proc(number)
+            ways = self.perform(state, proc)
+            # "unheard" is accepted, and the answer lost.
+            _, state, answer = ways[0] if told is None or told[0] == "ambiguous" else ways[-1]
+            if proc.op[0] == "answer":
+                answer = told or answer
             number = self.machine.resume(number, answer, state.now)
         return state
 
@@ -133,7 +142,7 @@ class Engine(Effects):
         for note, after, answer in self.perform(bare, proc):
             bad = None
             if proc.op[0] == "write" and _stands(answer):
-                bad = self.invariants.write(proc.op)
+                bad = self.invariants.write(bare.jobs[proc.op[1]], answer[1])
                 after = self._outdated(after, proc.op[1])
             moved = self.machine.resume(number, answer, state.now)
             yield Move(("step", number, note), self.put(after, moved), bad)

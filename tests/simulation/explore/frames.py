@@ -72,6 +72,8 @@ class Frames:
             return value.__func__, self._value(value.__self__)
         if isinstance(value, (type, CodeType)):
             return value
+        if type(value).__name__.endswith("_iterator"):
+            return (type(value), *(self._value(part) for part in value.__reduce__()[1:]))
         if isinstance(value, bytearray):
             return bytearray, bytes(value)
         if isinstance(value, BaseException):

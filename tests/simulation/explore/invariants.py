@@ -8,7 +8,6 @@ from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import RANK, TERMINAL, ErrorCode, Outcome, State as Stage
 from tests.simulation.explore.model import Model
 from tests.simulation.explore.state import LIVE, SUCCEEDED, State, Table
-from tests.simulation.explore.tape import Op
 
 _UNSURE = frozenset({Outcome.OPEN, Outcome.AMBIGUOUS})
 _ALIVE = frozenset({Stage.SUBMITTING, Stage.RUNNING})
@@ -48,15 +47,15 @@ def _may_wait(row: Job) -> bool:
 class Invariants:
     """The check of one state. Person: what an operator decided is no fault of the system."""
 
-    def __init__(self, model: Model, table: Table, may_count_twice: bool = False) -> None:
+    def __init__(self, model: Model, table: Table) -> None:
         self._model, self._table = model, table
         self._writes: dict[tuple[int, int], str | None] = {}
 
-    def write(self, op: Op) -> str | None:
-        """Of a write that stands; remembered, because the same one comes again and again."""
-        key = (op[2], op[3])
+    def write(self, before: int, after: int) -> str | None:
+        """Of a write that stands, by the rows' numbers; remembered, because the same one comes again and again."""
+        key = (before, after)
         if key not in self._writes:
-            self._writes[key] = of_write(self._table.rows[op[2]], self._table.rows[op[3]])
+            self._writes[key] = of_write(self._table.rows[before], self._table.rows[after])
         return self._writes[key]
 
     def state(self, state: State) -> str | None:

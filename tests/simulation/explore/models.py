@@ -11,7 +11,7 @@ PLAIN = Traits(provider="sim", cancel=True, max_run_s=7200)
 SHORT_RUN = Traits(provider="sim", cancel=True, max_run_s=600, expected_s=100)
 FOUND = Traits(provider="sim", lookup=True, cancel=True, max_run_s=7200)
 HINTED = Traits(provider="sim", idempotent=True, key_life_s=DAY_S, cancel=True, webhooks=False, max_run_s=7200)
-WIDE = Traits(provider="sim", idempotent=True, key_life_s=DAY_S, cancel=True, max_run_s=7200, limit=2)
+ACCOUNT = Traits(provider="sim", cancel=True, max_run_s=7200, account_webhooks=True)
 
 SUBMITTING: tuple[Model, ...] = (
     Model(
@@ -153,6 +153,18 @@ RUNNING: tuple[Model, ...] = (
         ends=(1, 2),
     ),
     Model(
+        name="two submissions",
+        says="resubmitted beside a request that was accepted unheard: events of both, adopt, the same decision twice",
+        traits=PLAIN,
+        prelude=("unheard", "later"),
+        left={"dispatch": 1, "person": 2, "webhook": 2},
+        long={"dispatch": 2},
+        grid=(0, 61),
+        answers=(),
+        people=("adopt", "resubmit"),
+        ends=(1, 2),
+    ),
+    Model(
         name="intake",
         says="one event delivered many times, its record in progress, done and abandoned",
         traits=KEYED,
@@ -219,24 +231,41 @@ SHARING: tuple[Model, ...] = (
     ),
     Model(
         name="pauses",
-        says="blocked and asked to wait: one probe at a time, no pause is cut short or wiped",
+        says="an answer without proof stands on the provider: no pause is cut short, or wiped by an older success",
         traits=KEYED,
         tenants=("a", "b"),
         limit=2,
         pauses=True,
-        left={"dispatch": 3, "tend": 0},
-        long={"dispatch": 4, "operator": 1},
-        grid=(0, 61),
+        prelude=("unheard", "later"),
+        left={"dispatch": 2},
+        long={"dispatch": 3},
+        grid=(0, 61, 130),
+        answers=("block", "wait"),
+        ends=(),
+    ),
+    Model(
+        name="probes",
+        says="a blocked account: one probe at a time, killed, blocked again, asked to wait or accepted; an operator",
+        traits=KEYED,
+        tenants=("a", "b"),
+        limit=2,
+        pauses=True,
+        prelude=("blocked", "later"),
+        left={"dispatch": 2, "operator": 1},
+        long={"dispatch": 3},
+        grid=(0, 61, 130),
         answers=("block", "wait"),
         ends=(),
     ),
     Model(
         name="one id",
         says="a provider job id that two jobs want: adopt, an account's webhook, lookup",
-        traits=WIDE,
+        traits=ACCOUNT,
         tenants=("a", "a"),
         limit=2,
-        left={"dispatch": 2, "person": 2, "webhook": 1, "dead": 0},
+        prelude=("dispatch",),
+        left={"dispatch": 2, "person": 1, "webhook": 1},
+        long={"person": 2},
         grid=(0, 61),
         answers=(),
         people=("adopt",),

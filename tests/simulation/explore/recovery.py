@@ -119,8 +119,10 @@ class Recovery:
             if proc.op[0] == "mail":
                 _, where, job, do, delay_s = proc.op
                 self._mail.append((state.now + delay_s * 1000, where, job, do))
+            before = state
             _, state, answer = engine.perform(state, proc)[0]
-            bad = engine.invariants.write(proc.op) if proc.op[0] == "write" and answer[0] == "written" else None
+            stands = proc.op[0] == "write" and answer[0] == "written"
+            bad = engine.invariants.write(before.jobs[proc.op[1]], answer[1]) if stands else None
             bad = bad or engine.invariants.state(state) or engine.machine.broken or engine.watch.broken
             if bad:
                 return state, f"{bad} (while {kind} {args} recovers)"
@@ -148,14 +150,13 @@ class Recovery:
             row = self._engine.table.rows[number]
             if job in calm and row.attention is not None:
                 return f"6: a person is asked ({row.attention.reason}) about job {job}, of which nothing was in question"
-            if row.state is Stage.SUCCEEDED and not self._succeeded(state, row):
+            if row.state is Stage.SUCCEEDED and self._truth(state, row) != SUCCEEDED:
                 return f"6: job {job} succeeded, and its provider job did not"
-            if row.state is Stage.FAILED and row.error and row.error.code is ErrorCode.PROVIDER_ERROR:
-                at = int(str(row.provider_job_id)[1:])
-                if state.paid[at].status == SUCCEEDED:
-                    return f"6: job {job} failed, and its provider job succeeded"
+            provider = row.error is not None and row.error.code is ErrorCode.PROVIDER_ERROR
+            if row.state is Stage.FAILED and provider and self._truth(state, row) == SUCCEEDED:
+                return f"6: job {job} failed, and its provider job succeeded"
         return None
 
-    def _succeeded(self, state: State, row: Job) -> bool:
-        at = int(str(row.provider_job_id)[1:])
-        return state.paid[at].status == SUCCEEDED
+    def _truth(self, state: State, row: Job) -> int | None:
+        name = row.provider_job_id
+        return None if name is None else state.paid[int(name[1:])].status

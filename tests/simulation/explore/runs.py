@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from mediajobs.messages import Caller, Delivery, Do
@@ -9,7 +10,7 @@ from mediajobs.ports import World
 from mediajobs.signatures import url_token
 from mediajobs.steps import admission, jobs, reconcile, webhook
 from mediajobs.steps.dispatch import dispatch
-from mediajobs.steps.publish import publish
+from mediajobs.steps.relay import relay
 from mediajobs.steps.store import store
 from mediajobs.steps.submit import Submission, submit
 from mediajobs.steps.worker import RECEIVES_ENOUGH, work
@@ -63,7 +64,7 @@ def _person(world: World, args: tuple[Any, ...]) -> object:
 def _publish(world: World, args: tuple[Any, ...]) -> object:
     """Relay, with the row as the stream brought it, which may be long past."""
     store: Any = world.store
-    return publish(world, store.image(args[0]))
+    return relay(world, replace(store.image(args[0]), out="publish"))
 
 
 def _operator(world: World, args: tuple[Any, ...]) -> object:

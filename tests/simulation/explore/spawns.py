@@ -32,24 +32,25 @@ class Spawns:
             if not self._engine.left(state, kind):
                 continue
             for args in way(state):
-                after = self.begin(state, kind, args)
-                if after is not None:
-                    yield Move(("begin", kind, args), after)
+                for note, after in self.begin(state, kind, args):
+                    yield Move(("begin", kind, args, note), after)
 
-    def begin(self, state: State, kind: str, args: tuple[Any, ...]) -> State | None:
-        """The world with this invocation under way; None where it would end at once and change nothing."""
+    def begin(self, state: State, kind: str, args: tuple[Any, ...]) -> Iterator[tuple[str, State]]:
+        """The world with this invocation under way; none where it would end at once and change nothing."""
         engine = self._engine
         number = engine.machine.start(kind, args, state.now)
         spent = engine.spend(state, kind)
         if kind == "person":
             asked = tuple(sorted({*spent.memory.asked, (args[0], args[1], args[2])}))
-            return engine.put(spent._replace(memory=spent.memory._replace(asked=asked)), number)
-        if number and engine.machine.proc(number).op[0] == "load":
+            yield "", engine.put(spent._replace(memory=spent.memory._replace(asked=asked)), number)
+        elif number and engine.machine.proc(number).op[0] == "load":
             # What it reads first it may as well read now: it may be late only with what it does then.
-            _, _, answer = engine.perform(spent, engine.machine.proc(number))[0]
-            number = engine.machine.resume(number, answer, state.now)
-        after = engine.put(spent, number)
-        return None if after == spent else after
+            for note, read, answer in engine.perform(spent, engine.machine.proc(number)):
+                after = engine.put(read, engine.machine.resume(number, answer, state.now))
+                if after != read:
+                    yield note, after
+        elif (after := engine.put(spent, number)) != spent:
+            yield "", after
 
     def _rows(self, state: State) -> Iterator[tuple[int, Job]]:
         for job, number in enumerate(state.jobs):

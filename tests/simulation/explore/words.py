@@ -15,8 +15,10 @@ def told(engine: Engine, label: tuple[Any, ...]) -> str:
     kind = label[0]
     if kind == "step":
         return _step(engine, label[1], label[2])
+    if kind == "begin" and label[1] == "person":
+        return "a person decides: job {}, {} the question of version {} {}".format(*label[2])
     if kind == "begin":
-        return f"{label[1]} {' '.join(str(part) for part in label[2])} begins and reads"
+        return f"{label[1]} {' '.join(str(part) for part in label[2])} begins and reads{', ' + label[3] if label[3] else ''}"
     if kind == "time":
         return f"time is {label[1]} s"
     if kind == "accepts unheard":

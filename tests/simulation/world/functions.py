@@ -11,7 +11,7 @@ from mediajobs import wiring
 from mediajobs.adapters.idempotency import submit_once
 from mediajobs.adapters.providers.registry import Registry
 from mediajobs.batches import tick_of
-from mediajobs.errors import NoAnswer
+from mediajobs.errors import NoAnswer, Retryable
 from mediajobs.messages import Request, Response
 from mediajobs.ports import LinkRules, ProviderAdapter, Upload, World
 from mediajobs.steps.reconcile import RUN_MS, reconcile
@@ -81,7 +81,7 @@ class Container:
             "topic": _Tripped(self, "topic"),
             "objects": _Objects(self),
             "http": _Http(self),
-            "secrets": _Plain(self, "secrets"),
+            "secrets": _Secrets(self),
             "once": RecordedOnce(
                 lambda: self.town.records, lambda: self.town.scheduler.now, lambda: self.process.deadline, self.trip
             ),
@@ -138,6 +138,25 @@ class _Plain:
 
     def __getattr__(self, verb: str) -> Any:
         return getattr(getattr(self._container.town, self._port), verb)
+
+
+class _Secrets:
+    """Secrets Manager behind its cache: a call now and then, which may fail."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    def provider(self, name: str, *, refresh: bool = False) -> dict[str, object]:
+        self._reach()
+        return self._container.town.secrets.provider(name, refresh=refresh)
+
+    def tokens(self, *, refresh: bool = False) -> bytes:
+        self._reach()
+        return self._container.town.secrets.tokens(refresh=refresh)
+
+    def _reach(self) -> None:
+        if self._container.town.weather.happens(f"secrets {self._container.function}"):
+            raise Retryable("secretsmanager: 500")
 
 
 class _Ignored:

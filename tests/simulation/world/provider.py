@@ -20,6 +20,7 @@ class Plan:
 
     duration_ms: int = 20_000
     end: str = "completed"  # completed | failed
+    ends: tuple[str, ...] = ()  # of the first jobs that the provider makes of it, where they differ
     answers: tuple[str, ...] = ()  # to the first submits of this job, in order; then it is accepted
     media: tuple[str, ...] = ()  # bad | cut | busy: what the first downloads come to
     link_life_ms: int = LONG_MS
@@ -106,10 +107,12 @@ class Ledger:
             self._keys[provider, key] = (job.id, now)
         for hear in self.on_accept:
             hear(job)
+        number = len(self.of_job(job.job_id))
+        end = plan.ends[number - 1] if number <= len(plan.ends) else plan.end
         if plan.duration_ms:
-            self.scheduler.after(plan.duration_ms, lambda: self.end(job, plan.end))
+            self.scheduler.after(plan.duration_ms, lambda: self.end(job, end))
         else:
-            self.end(job, plan.end)
+            self.end(job, end)
         return job
 
     def end(self, job: Accepted, status: str) -> None:

@@ -54,6 +54,8 @@ class Watch:
         name = f"{after.id[:6]} v{after.version} row {rule} {after.state}"
         if rule in BY_A_PERSON:
             self.decided.add(after.id)
+        if before is not None and before.state is not after.state:
+            self.lapsed.discard(after.id)  # found alive: it holds a slot again, or needs none
         if rule in LAPSES:
             self.lapsed.add(after.id)
         self._one_way(before, after, rule, name)

@@ -104,15 +104,6 @@ MUTANTS = (
         tests=ADMISSION,
     ),
     Mutant(
-        name="evidence waits for a free number",
-        why="H7",
-        breaks="evidence that finds all numbers taken is refused its extra row",
-        file="steps/apply.py",
-        old="            seat = extra_row(job.id)\n",
-        new="            seat = seat or extra_row(job.id)\n",
-        tests=APPLY,
-    ),
-    Mutant(
         name="turns are not looked at",
         why="S5",
         breaks="a fresh job passes those that wait",
@@ -148,13 +139,16 @@ MUTANTS = (
         new="effect=lambda m: replace(m.job, wait=m.event.place, failures=m.job.failures + 1),",
     ),
     Mutant(
-        name="waiting jobs are sent again each minute",
+        name="waiting jobs are looked at each minute",
         why="H18",
-        breaks="reconcile adds a message per minute per waiting job",
-        file="steps/reconcile.py",
-        old="    if job.wait is not None:\n        return  # only",
-        new="    if job.wait is None and job.wait:\n        return  # only",
-        tests=("tests/steps/test_reconcile.py",),
+        breaks="what a wait costs grows with its length",
+        file="jobs/due.py",
+        old="""def _pending_due(job: Job, traits: Traits) -> int:
+    if job.wait:
+""",
+        new="""def _pending_due(job: Job, traits: Traits) -> int:
+    if job.wait is None and job.wait:
+""",
     ),
     Mutant(
         name="a dead letter stops a first submission",

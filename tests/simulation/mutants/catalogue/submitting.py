@@ -149,15 +149,6 @@ MUTANTS = (
         new="return m.traits.lookup",
     ),
     Mutant(
-        name="the claim's token comes from the job",
-        why="H8",
-        breaks="two dispatchers that read the same row both take the claim for their own",
-        file="steps/dispatch.py",
-        old="token, digest = world.chance.token(), digest_of(request)",
-        new='token, digest = f"{job.id}.{job.version}", digest_of(request)',
-        tests=DISPATCH,
-    ),
-    Mutant(
         name="any answer speaks for the job",
         why="H1",
         breaks="a refusal is heard from whoever brings it, not only from the attempt's own sender",

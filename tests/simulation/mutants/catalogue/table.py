@@ -58,6 +58,15 @@ MUTANTS = (
         tests=("tests/contract/test_store_slots.py", "tests/adapters/test_table.py"),
     ),
     Mutant(
+        name="the writer's token comes from the row",
+        why="H8",
+        breaks="two writers of one version leave the same mark, and both take the write for their own",
+        file="adapters/table/heads.py",
+        old="        after = replace(change.after, written_by=self._chance.token())\n",
+        new='        after = replace(change.after, written_by=f"{before.id}.{before.version}")\n',
+        tests=JOBS,
+    ),
+    Mutant(
         name="our own resent write counts as lost",
         why="condition",
         breaks="a claim whose answer was lost is not known as our own",

@@ -1,0 +1,109 @@
+"""docs/guarantees.md promises nothing that no test shows, and its numbers are those of the code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from local.stack.template import Template
+from mediajobs.adapters.idempotency import EXPIRES_S
+from mediajobs.jobs.due import KEY_MARGIN_MS, LEASE_MS, PUBLISH_MS, STORE_MS
+from mediajobs.ports import Settings
+from mediajobs.signatures.common import TOLERANCE_S
+from mediajobs.steps.webhook import GRACE_MS
+from mediajobs.steps.worker import RECEIVES_ENOUGH
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "guarantees.md").read_text()
+SECTIONS = dict(re.findall(r"^## (.+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+RESOURCES = Template.load(ROOT / "template.yaml", {}).document["Resources"]
+SETTINGS = Settings(max_in_flight=1)
+
+LIFETIMES = {
+    "a job's row, and so its `Idempotency-Key` (`JobDays`)": f"{SETTINGS.job_days} days after publication",
+    "input, progress, list of events": f"{SETTINGS.detail_days} days",
+    "results (`ResultDays`)": f"{SETTINGS.result_days} days",
+    "a link to a result": f"{SETTINGS.link_seconds // 60} minutes",
+    "our record of a publication": f"{EXPIRES_S['publish'] // 86_400} days",
+    "our record of a webhook event": f"{EXPIRES_S['intake'] // 86_400} days",
+    "our record of a tick": f"{EXPIRES_S['reconcile'] // 3600} hour",
+    "SNS's own memory of a publication's id": "5 minutes",
+    "a message in a queue": f"{RESOURCES['DispatchQueue']['Properties']['MessageRetentionPeriod'] // 86_400} days",
+    "a provider's key, less than its `key_life_s`": f"{KEY_MARGIN_MS // 1000} seconds",
+    "a claim's lease": f"{LEASE_MS // 1000} seconds",
+    "a message of dispatch, hidden from others": f"{RESOURCES['DispatchQueue']['Properties']['VisibilityTimeout']} seconds",
+    "a message of store, hidden from others": f"{RESOURCES['StoreQueue']['Properties']['VisibilityTimeout']} seconds",
+    "an event of an unknown job is retryable": f"{GRACE_MS // 60_000} minutes",
+    "a webhook's timestamp, either way": f"{TOLERANCE_S} seconds",
+    "an API key that was revoked": "60 seconds",
+}
+
+
+def shown_by(section: str) -> dict[str, list[str]]:
+    """File -> the tests of it that a section names."""
+    _, _, named = SECTIONS[section].partition("Shown by\n")
+    rows = re.findall(r"^- `([^`]+)`: (.+)$", named, re.MULTILINE)
+    return {file: tests.split(", ") for file, tests in rows}
+
+
+@cache
+def tests_of(file: str) -> set[str]:
+    tree = ast.parse((ROOT / file).read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_section_names_tests_that_exist(section: str) -> None:
+    """A promise without a test is no guarantee; a test that was renamed is found here."""
+    named = shown_by(section)
+    assert named, section
+    for file, tests in named.items():
+        assert (ROOT / file).is_file(), file
+        assert set(tests) <= tests_of(file), f"{section}: {sorted(set(tests) - tests_of(file))} in {file}"
+
+
+def test_nothing_else_follows_the_names() -> None:
+    """A line that is not read as a name would be a promise beside the check."""
+    for title, text in SECTIONS.items():
+        _, _, named = text.partition("Shown by\n")
+        lines = [line for line in named.split("\n\n")[0].splitlines() if line]
+        assert len(lines) == len(shown_by(title)), title
+
+
+def test_lifetimes_are_those_of_the_code() -> None:
+    rows = re.findall(r"^\| (.+) \| (.+) \|$", SECTIONS["Lifetimes"], re.MULTILINE)[1:]
+    assert dict(rows) == LIFETIMES
+
+
+def test_bounds_are_those_of_the_code() -> None:
+    """The numbers in the sentences, which nobody would think of when a constant changes."""
+    dispatch = RESOURCES["DispatchQueue"]["Properties"]["VisibilityTimeout"]
+    for words in (
+        f"less {KEY_MARGIN_MS // 1000} s (lease {LEASE_MS // 1000} s",
+        f"more than {TOLERANCE_S} s old or ahead",
+        f"503 for {GRACE_MS // 60_000} minutes",
+        f"one dispatch timeout, {RESOURCES['DispatchFunction']['Properties']['Timeout']} s",
+        f"ten receives, about {RECEIVES_ENOUGH * dispatch // 60} minutes",
+        f"| {dispatch} s |",
+        f"| {STORE_MS // 60_000} minutes after the provider's success",
+        f"{SETTINGS.job_days} days (`JobDays`)",
+        f"kept for {SETTINGS.detail_days} days from the submit",
+        f"kept for {SETTINGS.result_days} days (`ResultDays`), links to them for {SETTINGS.link_seconds // 60} minutes",
+        f"our own record for {EXPIRES_S['publish'] // 86_400} days",
+    ):
+        assert words in PAGE, words
+    assert RECEIVES_ENOUGH == 10
+    assert PUBLISH_MS == 60_000
+
+
+def test_the_readme_quotes_the_four_tests() -> None:
+    """Drop, repeat, delay, expire: each with the test that shows it."""
+    readme = (ROOT / "README.md").read_text()
+    named = set(re.findall(r"`(test_\w+)`", readme))
+    assert named <= tests_of("tests/simulation/test_four_tests.py")
+    for word in ("drop", "repeat", "delay", "expire"):
+        assert any(name.startswith(f"test_{word}_") for name in named), word
