@@ -96,6 +96,10 @@ class SimulatedProvider:
         self._life.stop()
         self.ledger.close()
 
+    def wake(self) -> None:
+        """Look at the clock again: it has been moved."""
+        self._timers.wake()
+
     def answer(self, request: Request) -> Answer:
         """The answer to any request."""
         name = request.path.strip("/").partition("/")[0]

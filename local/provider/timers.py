@@ -43,6 +43,11 @@ class Timers:
             if self._heap[0][2] is call:
                 self._changed.notify()
 
+    def wake(self) -> None:
+        """Look at the clock again: it has been moved."""
+        with self._changed:
+            self._changed.notify()
+
     def _run(self) -> None:
         while (call := self._next()) is not None:
             try:

@@ -19,7 +19,7 @@ from mediajobs.steps.worker import RECEIVES_ENOUGH
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "guarantees.md").read_text()
-SECTIONS = dict(re.findall(r"^## (.+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 RESOURCES = Template.load(ROOT / "template.yaml", {}).document["Resources"]
 SETTINGS = Settings(max_in_flight=1)
 
@@ -51,7 +51,7 @@ def shown_by(section: str) -> dict[str, list[str]]:
 
 
 @cache
-def tests_of(file: str) -> set[str]:
+def names_in(file: str) -> set[str]:
     tree = ast.parse((ROOT / file).read_text())
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
 
@@ -63,7 +63,7 @@ def test_every_section_names_tests_that_exist(section: str) -> None:
     assert named, section
     for file, tests in named.items():
         assert (ROOT / file).is_file(), file
-        assert set(tests) <= tests_of(file), f"{section}: {sorted(set(tests) - tests_of(file))} in {file}"
+        assert set(tests) <= names_in(file), f"{section}: {sorted(set(tests) - names_in(file))} in {file}"
 
 
 def test_nothing_else_follows_the_names() -> None:
@@ -86,7 +86,7 @@ def test_bounds_are_those_of_the_code() -> None:
         f"less {KEY_MARGIN_MS // 1000} s (lease {LEASE_MS // 1000} s",
         f"more than {TOLERANCE_S} s old or ahead",
         f"503 for {GRACE_MS // 60_000} minutes",
-        f"one dispatch timeout, {RESOURCES['DispatchFunction']['Properties']['Timeout']} s",
+        f"one dispatch timeout, {RESOURCES['Dispatch']['Properties']['Timeout']} s",
         f"ten receives, about {RECEIVES_ENOUGH * dispatch // 60} minutes",
         f"| {dispatch} s |",
         f"| {STORE_MS // 60_000} minutes after the provider's success",
@@ -104,6 +104,6 @@ def test_the_readme_quotes_the_four_tests() -> None:
     """Drop, repeat, delay, expire: each with the test that shows it."""
     readme = (ROOT / "README.md").read_text()
     named = set(re.findall(r"`(test_\w+)`", readme))
-    assert named <= tests_of("tests/simulation/test_four_tests.py")
+    assert named <= names_in("tests/simulation/test_four_tests.py")
     for word in ("drop", "repeat", "delay", "expire"):
         assert any(name.startswith(f"test_{word}_") for name in named), word

@@ -199,7 +199,7 @@ def test_what_time_may_heal_is_counted_and_tried_again_later(fault: Download | E
     assert (noted.state, noted.failures, noted.out) == (State.STORING, 1, "store")
     assert (stage.objects.stored, stage.objects.open) == ({}, [])
     stage.relay()
-    assert stage.queues.store_delays[-1] == 5
+    assert stage.queues.store_delays[-1] == 15
     stage.http.downloads = [film()]
     assert store(stage.world, job.id) == "30"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.template.reading import ROOT, environment, of_type
 
-OURS = ("ReconcileSilentAlarm", "AttentionAlarm", "ProviderPausedAlarm", "PollBlockedAlarm")
+OURS = ("ReconcileSilentAlarm", "AttentionAlarm", "ProviderPausedAlarm", "PollBlockedAlarm", "WebhookMisconfiguredAlarm")
 ALL = (*OURS, "DeadLetterAlarm", "RelayBehindAlarm", "ApiErrorsAlarm", "UndeliveredAlarm")
 
 

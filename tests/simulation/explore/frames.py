@@ -14,9 +14,11 @@ from typing import Any
 
 from mediajobs.jobs.model import Job
 from mediajobs.steps.apply import apply
+from mediajobs.steps.dispatch import _record_on_provider
 from tests.simulation.explore.liveness import Liveness
 from tests.simulation.explore.state import Table
 
+_TRIES = frozenset({apply.__code__, _record_on_provider.__code__})
 _PLAIN = (str, int, bytes, float, type(None), Enum)
 
 
@@ -28,9 +30,11 @@ class Frames:
         self._singles = {id(single): name for name, single in enumerate(singles)}
         self._live = Liveness()
         self._unlike = 0
+        self._log: Any = ()
 
-    def read(self, frame: FrameType, last: CodeType, *, refused: bool = False) -> tuple[Any, ...]:
+    def read(self, frame: FrameType, last: CodeType, log: Any, *, refused: bool = False) -> tuple[Any, ...]:
         """The stack from `frame` up to the code `last`. `refused`: it waits for a write that is bound to be lost."""
+        self._log = log
         stack: list[Any] = []
         current: FrameType | None = frame
         while current is not None and current.f_code is not last:
@@ -45,7 +49,9 @@ class Frames:
             # A lost write hands over the row as it is; of the one before only its incarnation is read again.
             kept = tuple(self._value(values[name]) for name in ("event", "traits", "seat"))
             return (code, frame.f_lasti, values["job"].incarnation, *kept)
-        return (code, frame.f_lasti, *(self._value(values[name]) for name in names if name in values))
+        # What a loop still has before it is told by the whole history; the tries of these two count for nothing.
+        history = self._log if code not in _TRIES and self._live.in_loop(code, frame.f_lasti) else ()
+        return (code, frame.f_lasti, history, *(self._value(values[name]) for name in names if name in values))
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, _PLAIN):

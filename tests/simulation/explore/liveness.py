@@ -14,15 +14,26 @@ class Liveness:
 
     def __init__(self) -> None:
         self._known: dict[CodeType, dict[int, frozenset[str]]] = {}
+        self._loops: dict[CodeType, list[tuple[int, int]]] = {}
 
     def after(self, code: CodeType, offset: int) -> frozenset[str]:
         """The names that may be read once the instruction at `offset`, which may also raise, is done."""
         if code not in self._known:
             self._known[code] = _solved(code)
         known = self._known[code]
+        return known[self._place(known, offset)]
+
+    def in_loop(self, code: CodeType, offset: int) -> bool:
+        """It stands in a `for`, whose place in what it goes through no variable shows."""
+        if code not in self._loops:
+            steps = dis.get_instructions(code)
+            self._loops[code] = [(step.offset, step.argval) for step in steps if step.opname == "FOR_ITER"]
+        return any(start < offset < end for start, end in self._loops[code])
+
+    def _place(self, known: dict[int, frozenset[str]], offset: int) -> int:
         while offset not in known:
             offset -= 2  # a call in progress points into what the interpreter keeps behind the instruction
-        return known[offset]
+        return offset
 
 
 def _solved(code: CodeType) -> dict[int, frozenset[str]]:

@@ -44,20 +44,20 @@ class Tape:
         self.stands: Any = None  # where the run has stopped
         self.now = 0
         self.reads: Callable[[FrameType, Op], Any] = lambda frame, op: None
-        self._log: Log = ()
+        self.log: Log = ()
         self._at = 0
 
     def load(self, start: int, log: Log) -> None:
-        self.op, self.now, self._log, self._at = None, start, log, 0
+        self.op, self.now, self.log, self._at = None, start, log, 0
 
     def ask(self, *op: Any) -> Answer:
         if self.op is not None:
             raise Waits  # a handler that cleans up while the run is being left
-        if self._at == len(self._log):
+        if self._at == len(self.log):
             self.op = op
             self.stands = self.reads(sys._getframe(1), op)
             raise Waits
-        answer, self.now = self._log[self._at]
+        answer, self.now = self.log[self._at]
         self._at += 1
         if isinstance(answer, Raise):
             raise _ERRORS[answer.name]("played back")
@@ -104,9 +104,19 @@ class Machine:
             proc = self.proc(number)
             after = self._next[key] = self._go_on(proc, answer, now)
             twin = self._twins.get(number)
-            if twin is not None and (other := self._go_on(twin, answer, now)) != after and not self.broken:
-                self.broken = f"{proc.kind} {proc.op[:2]}: taken as alike, went on to {after} and to {other}"
+            if twin is not None:
+                self._compare(proc, after, self._go_on(twin, answer, now))
         return after
+
+    def _compare(self, proc: Proc, after: int, other: int) -> None:
+        """What was taken as alike has to ask the same, now and from here on."""
+        if after == other or self.broken:
+            return
+        one, two = self.procs[after], self.procs[other]
+        if one is None or two is None or one.op != two.op:
+            self.broken = f"{proc.kind} {proc.op[:2]}: taken as alike, went on to {one} and to {two}"
+        else:
+            self._twins.setdefault(after, two)
 
     def refused(self, number: int) -> int:
         """The same invocation, once it is certain that the write it is about to make will be lost."""
@@ -154,8 +164,9 @@ class Machine:
     def _reads(self, frame: FrameType, op: Op) -> Any:
         """Where it stands; for a write also where it stands if that is lost."""
         code = Machine._run.__code__
-        stands = self._frames.read(frame, code)
-        return stands, self._frames.read(frame, code, refused=True) if op[0] == "write" else None
+        log = self._tape.log
+        stands = self._frames.read(frame, code, log)
+        return stands, self._frames.read(frame, code, log, refused=True) if op[0] == "write" else None
 
     def _run(self, kind: str, args: tuple[Any, ...], born: int, log: Log) -> Op | None:
         self._tape.load(born, log)

@@ -1,0 +1,66 @@
+"""Breakages of what happens after the table was put back, and of a single download."""
+
+from __future__ import annotations
+
+from tests.simulation.mutants.mutant import Mutant
+
+ROWS = ("tests/core/test_rows_restore.py",)
+RESTORE = ("tests/simulation/test_restore.py",)
+FETCH = ("tests/hostile/test_fetch.py",)
+
+MUTANTS = (
+    Mutant(
+        name="a restored pending job is sent afresh",
+        why="restore",
+        breaks="what was sent after the moment of the restore is charged a second time",
+        file="jobs/rules_restore.py",
+        old='rule("45", State.PENDING, Restored, to=State.SUBMITTING, effect=_perhaps_sent,',
+        new='rule("45", State.PENDING, Restored, why=Why.STALE,',
+        tests=ROWS,
+    ),
+    Mutant(
+        name="a restored job's key is young",
+        why="restore",
+        breaks="a key of unknown age is sent again as if it had just been made",
+        file="jobs/rules_restore.py",
+        old="replace(m.job, attempt=attempt, first_sent_at=None)",
+        new="replace(m.job, attempt=attempt, first_sent_at=m.now)",
+        tests=ROWS,
+    ),
+    Mutant(
+        name="a row made anew is dispatched again",
+        why="restore",
+        breaks="a row that the restore has lost begins its life a second time",
+        file="steps/restore.py",
+        old="    apply(world, job, Restored(), traits_of(world, job))\n",
+        new="",
+        tests=RESTORE,
+    ),
+    Mutant(
+        name="a part is taken for the whole file",
+        why="results",
+        breaks="204 and 206 count as the result",
+        file="steps/fetch.py",
+        old="    if status == 200:\n",
+        new="    if 200 <= status < 300:\n",
+        tests=FETCH,
+    ),
+    Mutant(
+        name="a broken transfer leaves its parts",
+        why="results",
+        breaks="an upload that was begun is not ended",
+        file="steps/fetch.py",
+        old="        place.abort()\n        raise\n",
+        new="        raise\n",
+        tests=FETCH,
+    ),
+    Mutant(
+        name="the declared length is not looked at",
+        why="size",
+        breaks="a file that says it is too large is downloaded to its limit",
+        file="steps/fetch.py",
+        old="            if declared is not None and declared > rules.max_bytes:\n",
+        new="            if declared is not None and declared < 0:\n",
+        tests=FETCH,
+    ),
+)
