@@ -85,6 +85,10 @@ test-stack: setup ## only the end-to-end tests, on a deployed stack
 setup-ministack: python-is-fit
 	@$(PYTHON) -m local.setup ministack
 
+.PHONY: prove
+prove: setup-dev ## explore, crash, sow seeds and break the product on purpose (5 min; LONG=1: all of it, 25 min); build/prove/report.json
+	@$(RUN) tests.simulation.prove $(if $(LONG),--long)
+
 .PHONY: demo
 demo: setup ## start a stack and a faulty provider, run jobs through them, compare our view with the provider's ledger
 	@$(RUN) local.demo

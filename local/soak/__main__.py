@@ -27,6 +27,8 @@ from local.stack.stack import Stack
 from local.stack.start import Wanted
 
 _LOOK_S = 2.0
+# Enough to see that progress never falls; each event that finds no process free makes the emulator start one more.
+_QUIET_PROGRESS = ("--progress-per-s", "1")
 # How many looks lie between two errands of operator and callers; and a line for whoever waits.
 _ERRAND_EVERY, _SAY_EVERY = 4, 5
 # How long after the load's end its last step may still take; a deploy on a busy machine is slow.
@@ -164,7 +166,9 @@ def main() -> int:
         f"{options.max_in_flight}, at most {options.wait_s:.0f} s for convergence",
         flush=True,
     )
-    wanted = Wanted(max_in_flight=options.max_in_flight, seed=options.seed, faults="heavy")
+    wanted = Wanted(
+        max_in_flight=options.max_in_flight, seed=options.seed, faults="heavy", provider_options=_QUIET_PROGRESS
+    )
     try:
         with Stack.start(options.name, wanted) as stack:
             return Soak(stack, options, load).run()

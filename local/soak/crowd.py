@@ -19,7 +19,8 @@ from local.stack.stack import Stack
 from mediajobs.jobs.model import request_id
 
 _KEPT_TRYING_S = 120.0
-_AT_ONCE = 3
+_AT_ONCE = 2
+_WARM_S = 60.0
 # While functions are killed and deployed, a client needs more patience than usual.
 _TRIES = 12
 
@@ -32,7 +33,6 @@ class Crowd:
     owners: dict[str, str] = field(default_factory=dict)
     cancels: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
-    # A job may exist before its caller is told so: it is then looked for, too.
     accepted: set[str] = field(default_factory=set)
 
     @classmethod
@@ -49,14 +49,18 @@ class Crowd:
         return self.apis[self.owners[job_id]].get(job_id)
 
     def warm_up(self, task: Task) -> None:
-        """The first job, in peace, so that what answers callers has been started once."""
+        """The first job, in peace, so that what it takes to submit one has been started once."""
+        end = time.monotonic() + _WARM_S
         with ThreadPoolExecutor(1) as pool:
             self._one(task, pool)
-            self.get(request_id(task.tenant, task.key))
+        job_id = request_id(task.tenant, task.key)
+        while job_id in self.accepted and self.get(job_id)["stage"] == "queued" and time.monotonic() < end:
+            time.sleep(1)
 
     def run(self, tasks: tuple[Task, ...], elapsed: Callable[[], float], over: threading.Event) -> None:
         """Submit each at its moment, some at once; return when all were taken and all cancels answered."""
-        with ThreadPoolExecutor(_AT_ONCE) as pool, ThreadPoolExecutor(_AT_ONCE) as second_thoughts:
+        # The pools end in reverse: while jobs are submitted there may be second thoughts.
+        with ThreadPoolExecutor(_AT_ONCE) as second_thoughts, ThreadPoolExecutor(_AT_ONCE) as pool:
             for task in tasks:
                 if over.wait(max(0.0, task.at_s - elapsed())):
                     return

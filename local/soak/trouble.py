@@ -21,6 +21,7 @@ from local.stack.stack import Stack
 from local.stack.start import PROVIDERS, Bringing, Ports, Wanted
 
 _DOWN_S = 2.0
+_WATCH_S = 0.4
 # Not among the models that the run's jobs ask for; a submit of it tells the changed code from the old.
 GONE_MODEL = "fail-1"
 
@@ -58,11 +59,13 @@ class Trouble:
 
     def killing(self, over: threading.Event) -> None:
         """At each moment one process, drawn from those that run then."""
+        processes = workers.Workers(self._emulator)
         for number, at_s in enumerate(self.plan.kills):
-            late = self.elapsed() - at_s
-            if over.wait(max(0.0, -late)):
-                return
-            running = sorted(workers.workers(self._emulator).items())
+            while self.elapsed() < at_s:
+                processes.look()
+                if over.wait(_WATCH_S):
+                    return
+            running = sorted(processes.ready().items())
             if not running:
                 continue
             draw = drawer(self.seed, "victim", number)

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from contextlib import suppress
 from pathlib import Path
-
-# A process that is killed before it has said that it is ready makes the emulator end all others of its function, too;
-# on a slow machine nothing would ever start.
-STARTING_S = 5.0
 
 _NAME = b"AWS_LAMBDA_FUNCTION_NAME="
 
 
 def supported() -> bool:
     """Processes are found through /proc."""
-    return Path("/proc/self/environ").exists()
+    return Path("/proc/self/wchan").exists()
 
 
-def workers(emulator: int, least_age_s: float = STARTING_S) -> dict[int, str]:
-    """The function that each child of this emulator, and of nobody else's, runs; those that still start left out."""
-    born_before = time.clock_gettime(time.CLOCK_BOOTTIME) - least_age_s
-    entries = (entry for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    pids = [int(entry.name) for entry in entries if _is_child(entry, emulator, born_before)]
-    return {pid: name for pid in pids if (name := _function(pid))}
+class Workers:
+    """Children of this emulator, and of nobody else's, that run a function and are through with starting.
+
+    A process that is killed before it has said that it is ready makes the emulator end all others of its function, too;
+    on a busy machine nothing would ever start. One that was once seen waiting for a request is ready; from then on it
+    may be killed in the middle of anything.
+    """
+
+    def __init__(self, emulator: int) -> None:
+        self._emulator = emulator
+        self._ready: dict[int, str] = {}
+
+    def look(self) -> None:
+        """To be called often, to see who waits just now."""
+        for pid in _children(self._emulator):
+            if pid not in self._ready and _waits(pid) and (name := _function(pid)):
+                self._ready[pid] = name
+
+    def ready(self) -> dict[int, str]:
+        """The function that each of them runs."""
+        alive = set(_children(self._emulator))
+        self._ready = {pid: name for pid, name in self._ready.items() if pid in alive}
+        return dict(self._ready)
 
 
 def kill(pid: int) -> bool:
@@ -36,13 +48,24 @@ def kill(pid: int) -> bool:
     return False
 
 
-def _is_child(entry: Path, parent: int, born_before: float) -> bool:
+def _children(parent: int) -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _parent(entry) == parent]
+
+
+def _parent(entry: Path) -> int | None:
     try:
-        fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
     except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if state in "ZX" else int(parent)
+
+
+def _waits(pid: int) -> bool:
+    """It reads from a pipe, as a process does that has nothing to do until the emulator writes the next request."""
+    try:
+        return "pipe_read" in Path(f"/proc/{pid}/wchan").read_text()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return False
-    born = int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    return fields[0] not in "ZX" and int(fields[1]) == parent and born <= born_before
 
 
 def _function(pid: int) -> str:

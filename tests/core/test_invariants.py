@@ -94,5 +94,5 @@ def test_the_walks_reach_nearly_every_row_of_the_table() -> None:
         seen.update(line.rsplit(" -> ", 1)[1] for line in walk(seed).trail if " -> " in line)
     # A table that was put back is tried in tests/simulation.
     never = {rule.row for rule in TABLE if not rule.row.startswith("45")} - set(seen)
-    # A binding that clashes and unknown words are not among the moves; the rest is rare.
-    assert len(never) <= 30, sorted(never)
+    # A binding that clashes and unknown words (27u, and 25c that mends it) are not among the moves; the rest is rare.
+    assert len(never - {"27u", "25c"}) <= 30, sorted(never)

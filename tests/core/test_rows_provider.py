@@ -231,6 +231,19 @@ def test_row_27_the_slot_of_a_lost_job_lapses_and_that_of_an_overdue_one_never()
     assert overdue.job.slot == "001"
 
 
+def test_row_27_a_word_that_says_nothing_holds_no_slot_beyond_max_run() -> None:
+    """Its fate is unknown, as a lost job's is: a few such jobs must not stall admission for ever."""
+    life = _overdue()
+    life.later(6000).do(word(UNKNOWN))
+    assert life.job.slot == "001"
+    life.later(1200).expect("27u", word(UNKNOWN))
+    assert (life.job.slot, life.reason, life.job.out) == (None, "overdue", "next")
+    life.expect("25c", word(RUNNING))
+    assert (life.job.slot, life.reason) == (f"over#{life.job.id}", "overdue")
+    life.expect("24s", word(SUCCEEDED))
+    assert life.job.slot is None
+
+
 @pytest.mark.parametrize("status", [RUNNING, SUCCEEDED])
 @lives(run=lambda: Life().run(), store=lambda: Life().store(), succeed=lambda: Life().succeed())
 def test_row_29_another_provider_job_that_lives_or_lived_is_a_finding_once(

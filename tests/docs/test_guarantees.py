@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "guarantees.md").read_text()
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 RESOURCES = Template.load(ROOT / "template.yaml", {}).document["Resources"]
+DISPATCH_QUEUE, STORE_QUEUE = (RESOURCES[name]["Properties"] for name in ("DispatchQueue", "StoreQueue"))
 SETTINGS = Settings(max_in_flight=1)
 
 LIFETIMES = {
@@ -32,11 +33,11 @@ LIFETIMES = {
     "our record of a webhook event": f"{EXPIRES_S['intake'] // 86_400} days",
     "our record of a tick": f"{EXPIRES_S['reconcile'] // 3600} hour",
     "SNS's own memory of a publication's id": "5 minutes",
-    "a message in a queue": f"{RESOURCES['DispatchQueue']['Properties']['MessageRetentionPeriod'] // 86_400} days",
+    "a message in a queue": f"{DISPATCH_QUEUE['MessageRetentionPeriod'] // 86_400} days",
     "a provider's key, less than its `key_life_s`": f"{KEY_MARGIN_MS // 1000} seconds",
     "a claim's lease": f"{LEASE_MS // 1000} seconds",
-    "a message of dispatch, hidden from others": f"{RESOURCES['DispatchQueue']['Properties']['VisibilityTimeout']} seconds",
-    "a message of store, hidden from others": f"{RESOURCES['StoreQueue']['Properties']['VisibilityTimeout']} seconds",
+    "a message of dispatch, hidden from others": f"{DISPATCH_QUEUE['VisibilityTimeout']} seconds",
+    "a message of store, hidden from others": f"{STORE_QUEUE['VisibilityTimeout']} seconds",
     "an event of an unknown job is retryable": f"{GRACE_MS // 60_000} minutes",
     "a webhook's timestamp, either way": f"{TOLERANCE_S} seconds",
     "an API key that was revoked": "60 seconds",
@@ -81,7 +82,7 @@ def test_lifetimes_are_those_of_the_code() -> None:
 
 def test_bounds_are_those_of_the_code() -> None:
     """The numbers in the sentences, which nobody would think of when a constant changes."""
-    dispatch = RESOURCES["DispatchQueue"]["Properties"]["VisibilityTimeout"]
+    dispatch = DISPATCH_QUEUE["VisibilityTimeout"]
     for words in (
         f"less {KEY_MARGIN_MS // 1000} s (lease {LEASE_MS // 1000} s",
         f"more than {TOLERANCE_S} s old or ahead",

@@ -6,6 +6,7 @@ judge the whole run and deploy again. Each can be run alone, too; it then waits 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,8 +51,11 @@ def _turn(item: pytest.Item) -> tuple[int, int]:
 
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Stack]:
-    """The product on the emulator, with a provider that makes no mistake but those a test asks for."""
-    with Stack.start("test", Wanted()) as started:
+    """The product on the emulator, with a provider that makes no mistake but those a test asks for.
+
+    TEST_STACK names another one, for a run beside another run.
+    """
+    with Stack.start(os.environ.get("TEST_STACK", "test"), Wanted()) as started:
         yield started
 
 

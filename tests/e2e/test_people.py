@@ -59,12 +59,16 @@ def test_unknown_word_at_the_end_ends_nothing(crowd: Crowd, operator: Api) -> No
 
 
 def test_late_job_is_waited_for(crowd: Crowd, operator: Api) -> None:
-    """With `wait` the question is answered and the job goes on."""
-    asked = operator.asked(crowd["overdue"], "overdue")
+    """Overdue is a question, not an end: with `wait` it is answered and the job goes on, until it is canceled."""
+    job_id = crowd["overdue"]
+    asked = operator.asked(job_id, "overdue")
     assert set(asked["attention"]["decisions"]) == {"wait", "fail"}
-    answer = operator.resolve(crowd["overdue"], "wait", asked["attention"]["version"])
+    answer = operator.resolve(job_id, "wait", asked["attention"]["version"])
     assert (answer.status, answer.json["status"], answer.json["attention"]) == (200, "running", None)
-    assert is_problem(operator.resolve(crowd["overdue"], "wait", asked["attention"]["version"]), 409, "conflict")
+    assert is_problem(operator.resolve(job_id, "wait", asked["attention"]["version"]), 409, "conflict")
+    assert operator.cancel(job_id).status == 202
+    job = operator.ended(job_id)
+    assert (job["status"], job["attention"]) == ("canceled", None)
 
 
 def test_result_without_a_link_is_fetched_again(crowd: Crowd, operator: Api, provider: Provider) -> None:

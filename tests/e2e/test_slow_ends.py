@@ -32,14 +32,6 @@ def test_resubmit_is_a_new_submission(crowd: Crowd, operator: Api, provider: Pro
     assert len(provider.charges(job_id)) == 2
 
 
-def test_late_job_that_was_waited_for_succeeds(crowd: Crowd, operator: Api, provider: Provider) -> None:
-    """Asked once or several times whether it is late, it is charged once and ends well."""
-    job = operator.ended(crowd["overdue"])
-    assert job["status"] == "succeeded"
-    assert "wait" in notes(job)
-    assert len(provider.charges(crowd["overdue"])) == 1
-
-
 def test_success_after_a_persons_fail_is_a_finding(crowd: Crowd, operator: Api, provider: Provider) -> None:
     """The job stays failed; that it lived and was paid for is shown, once each, until a person has read it."""
     job_id = crowd["fail"]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -224,25 +227,46 @@ def test_jobs_follow_the_minutes_unless_given() -> None:
 
 
 @pytest.mark.skipif(not workers.supported(), reason="no /proc here")
-def test_only_own_children_with_a_function_are_workers() -> None:
-    """A child that runs no function, and a grandchild, are left alone."""
-    sleep = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+def test_only_own_children_that_wait_for_a_request_are_killed() -> None:
+    """One that still starts, and a child that runs no function, are left alone; a ready one may be busy since."""
+    ready = "import sys, time; print(flush=True); sys.stdin.readline(); print(flush=True); time.sleep(60)"
+    starting = "import sys, time; print(flush=True); time.sleep(60)"
+    function = os.environ | {"AWS_LAMBDA_FUNCTION_NAME": "store"}
     bare = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    with (
-        subprocess.Popen(sleep, env=bare | {"AWS_LAMBDA_FUNCTION_NAME": "store"}, **pipes) as worker,
-        subprocess.Popen(sleep, env=bare, **pipes) as other,
-    ):
-        for child in (worker, other):
-            assert child.stdout
-            child.stdout.readline()
-        assert workers.workers(os.getpid(), 0) == {worker.pid: "store"}
-        assert workers.workers(other.pid, 0) == {}
-        assert workers.workers(os.getpid()) == {}, "one that has just begun is spared"
+    with ExitStack() as stack:
+        worker, _young, other = (
+            stack.enter_context(_child(code, environment))
+            for code, environment in ((ready, function), (starting, function), (ready, bare))
+        )
+        found = workers.Workers(os.getpid())
+        end = time.monotonic() + 10
+        while not found.ready() and time.monotonic() < end:
+            found.look()
+        assert found.ready() == {worker.pid: "store"}
+        assert worker.stdin
+        assert worker.stdout
+        worker.stdin.write(b"a request\n")
+        worker.stdin.flush()
+        worker.stdout.readline()
+        found.look()
+        assert found.ready() == {worker.pid: "store"}
+        nobody = workers.Workers(other.pid)
+        nobody.look()
+        assert nobody.ready() == {}
         assert workers.kill(worker.pid)
         worker.wait(10)
-        assert workers.workers(os.getpid(), 0) == {}
+        assert found.ready() == {}
         assert not workers.kill(worker.pid)
-        for child in (worker, other):
-            assert child.stdin
-            child.stdin.close()
+
+
+@contextmanager
+def _child(code: str, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A Python process that has begun to run the code."""
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout
+            child.stdout.readline()
+            yield child
+        finally:
+            child.kill()

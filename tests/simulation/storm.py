@@ -17,6 +17,7 @@ MINUTE = 60_000
 FAULTS: dict[str, float] = {
     "kill": 0.012,  # a process, before or after a call
     "kill_wire": 0.05,  # a dispatcher, while its submit is on the wire
+    "slow": 0.004,  # a call, perhaps beyond the function's timeout
     "refused": 0.01,  # a call, for load or by a passing fault
     "lost": 0.01,  # the answer of a call that took effect
     "conflict": 0.04,  # TransactionConflict
@@ -137,6 +138,8 @@ class Storm(Seeded):
 
     def reach(self, process: Process, call: str) -> None:
         process.pause(self.latency(1, 20))
+        if self.happens(f"slow {process.function}"):  # longer than most functions may run
+            process.pause(self.pick(f"slow {process.function}", 2_000, 100_000))
         self._kill(process, f"kill {process.function}")
         if call in ("store.create", "store.write", "store.save_pause") and self.happens("resent"):
             self.resend()

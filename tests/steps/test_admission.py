@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from mediajobs.steps.jobs import set_provider
 from mediajobs.steps.relay import relay
 from mediajobs.steps.worker import RECEIVES_ENOUGH
 from tests.fakes.providers import ScriptedAdapter
+from tests.fakes.store import MemoryStore
 from tests.steps.kit import KEYED, OPERATOR, PLAIN, Stage
 
 NOT_ACCEPTED, AMBIGUOUS, BLOCKED = AnswerKind.NOT_ACCEPTED, AnswerKind.AMBIGUOUS, AnswerKind.BLOCKED
@@ -344,6 +346,37 @@ def test_a_resumable_job_goes_as_probe_before_the_first_of_the_waiting_room() ->
     assert [sent[0] for sent in stage.sent()] == [doubtful.id]
     stage.sim.accept("p-1")
     assert stage.dispatch(doubtful) == "accepted"
+
+
+class OvertakenStore(MemoryStore):
+    """Before the next write of a pause somebody else does something."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def save_pause(self, provider: str, before: Pause, after: Pause) -> bool:
+        if self.meanwhile is not None:
+            overtakes, self.meanwhile = self.meanwhile, None
+            overtakes()
+        return super().save_pause(provider, before, after)
+
+
+def test_of_two_probes_at_once_one_goes() -> None:
+    """Both saw that the pause may end; whoever moves its end on goes, the other one is turned away."""
+    stage = Stage(limit=2, make_store=OvertakenStore)
+    doubtful = stage.unsure("doubtful")
+    blocked = stage.job("blocked")
+    stage.sim.answer(BLOCKED)
+    stage.dispatch(blocked)
+    waits = stage.job("waits")
+    stage.dispatch(waits)
+    stage.clock.advance(61)
+    sent = len(stage.sim.submits)
+    stage.sim.answer(AMBIGUOUS, message="timeout")
+    assert isinstance(stage.store, OvertakenStore)
+    stage.store.meanwhile = lambda: stage.dispatch(doubtful)
+    assert stage.dispatch(waits) == "turned away"
+    assert len(stage.sim.submits) == sent + 1
+    assert stage.state(waits) is State.PENDING
 
 
 def test_a_pause_stops_same_key_retries_and_a_resumable_job_does_not_wait_in_the_room() -> None:

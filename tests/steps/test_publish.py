@@ -11,6 +11,7 @@ from mediajobs.errors import InProgress, Retryable, Throttled
 from mediajobs.jobs.events import Status
 from mediajobs.jobs.model import Job
 from mediajobs.steps.publish import publish
+from tests.fakes.once import MemoryOnce
 from tests.steps.kit import Stage
 
 
@@ -49,6 +50,15 @@ def test_a_job_that_is_marked_is_not_sent() -> None:
     job = stage.succeeded()
     publish(stage.world, job)
     assert not publish(stage.world, stage.read(job))
+    assert len(stage.topic.sends) == 1
+
+
+def test_a_job_that_is_marked_is_not_sent_when_the_record_is_long_over() -> None:
+    """The record lives for days, the mark as long as the row: a finding after a year sends nothing."""
+    stage = Stage()
+    job = stage.succeeded()
+    publish(stage.world, job)
+    assert not publish(replace(stage.world, once=MemoryOnce()), stage.read(job))
     assert len(stage.topic.sends) == 1
 
 

@@ -75,6 +75,7 @@ def test_a_failed_poll_is_not_a_failed_job(report: Report) -> None:
         stage.sim.report("poll", report)
         at_due(stage, job)
     assert (stage.state(job), stage.read(job).failures) == (State.RUNNING, 0)
+    assert (stage.reason(job), stage.read(job).misses) == (None, 0)
     gaps = stage.clock.now() - job.since
     assert gaps / 1000 > 500  # it has backed off
     stage.sim.says("poll", SUCCEEDED)
@@ -469,6 +470,18 @@ def test_two_runs_at_once_poll_each_job_once() -> None:
         list(pool.map(lambda name: reconcile(stage.world, name, workers=3, run_ms=1), ["a", "b"]))
     assert sorted(about for _, about in stage.sim.asked) == sorted(f"p-{number}" for number in range(5))
     assert all(stage.read(job).version == versions[job.id] + 1 for job in jobs)
+
+
+def test_a_look_that_another_pass_has_taken_asks_nothing() -> None:
+    """Both loaded the row; the other one's note stands first, so ours is lost, and so is our turn."""
+    stage = Stage(BUSY)
+    job = stage.running()
+    stage.clock.advance(11)
+    for _ in range(2):
+        stage.sim.says("poll", RUNNING, "")
+    stage.store.before_write = [lambda _: look(stage.world, job.id)]
+    look(stage.world, job.id)
+    assert asked(stage) == 1
 
 
 def test_two_runs_at_once_publish_each_job_once() -> None:

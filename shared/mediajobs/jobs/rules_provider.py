@@ -99,6 +99,14 @@ def _alive_again(m: Moment) -> Job:
     return replace(m.job, attention=None, misses=0, slot=held(m.job))
 
 
+def _slotless(m: Moment) -> bool:
+    return m.job.slot is None
+
+
+def _seated_again(m: Moment) -> Job:
+    return replace(m.job, misses=0, slot=held(m.job))
+
+
 def _extra(m: Moment) -> Job:
     return finds(m.job, FindingKind.EXTRA_SUBMISSION, m.event.provider_job_id, m.now)
 
@@ -175,10 +183,16 @@ ROWS: tuple[Rule, ...] = (
     rule("25a", State.RUNNING, Word,
          guard=both(_ours, says(Status.RUNNING), attention_is(Reason.PROVIDER_LOST)), effect=_alive_again,
          says="a lost job is found alive: question answered, slot kept or taken again"),
+    rule("25c", State.RUNNING, Word, guard=both(_ours, says(Status.RUNNING), _slotless), effect=_seated_again,
+         says="a job whose slot lapsed is found alive: slot taken again, the question stays"),
     rule("25b", State.RUNNING, Word, guard=both(_ours, says(Status.RUNNING), _was_missed),
          effect=lambda m: replace(m.job, misses=0), says="known again: 404s count anew"),
     rule("25", State.RUNNING, Word, guard=both(_ours, says(Status.RUNNING)), why=Why.DUPLICATE,
          says="known already"),
+    rule("27u", State.RUNNING, Word,
+         guard=both(_ours, says(Status.UNKNOWN), attention_is(Reason.OVERDUE), lapsed),
+         effect=lambda m: replace(_heard(m), slot=None), remark=remark("slot_lapsed"),
+         says="max run is over and the provider's word says nothing: the slot lapses, the question stays"),
     rule("25w", State.RUNNING, Word, guard=both(_ours, _new_word), effect=_heard,
          says="an unknown word is kept as it is and moves nothing"),
     rule("25u", State.RUNNING, Word, guard=says(Status.UNKNOWN), why=Why.UNKNOWN,

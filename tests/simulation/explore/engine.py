@@ -88,10 +88,11 @@ class Engine(Effects):
         while number:
             proc = self.machine.proc(number)
             ways = self.perform(state, proc)
-            # "unheard" is accepted, and the answer lost.
-            _, state, answer = ways[0] if told is None or told[0] == "ambiguous" else ways[-1]
-            if proc.op[0] == "answer":
-                answer = told or answer
+            _, state, answer = ways[0]
+            if proc.op[0] == "answer" and told is not None:
+                # "unheard" is accepted, and the answer is lost; "blocked" is what the provider says.
+                _, state, answer = next((way for way in ways if way[2] == told and "no answer" not in way[0]), ways[0])
+                answer = told
             number = self.machine.resume(number, answer, state.now)
         return state
 

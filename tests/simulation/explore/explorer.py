@@ -26,6 +26,7 @@ class Result:
     cut: bool = False
     violation: str | None = None
     trace: tuple[str, ...] = ()
+    rules: frozenset[str] = frozenset()  # rows of the table that have spoken
 
 
 class Explorer:

@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 
+from mediajobs.jobs.decide import TABLE
 from tests.simulation.explore.engine import Engine
 from tests.simulation.explore.explorer import Explorer, Result
 from tests.simulation.explore.model import Model
@@ -25,8 +26,9 @@ def named(name: str) -> Model:
 def explore(name: str, *, long: bool = False, most_states: int = 10**9) -> Result:
     """One model, all of it."""
     model = named(name)
-    with deciding():
-        return Explorer(Engine(model.longer() if long else model), most_states=most_states).run()
+    with deciding() as rules:
+        result = Explorer(Engine(model.longer() if long else model), most_states=most_states).run()
+    return replace(result, rules=frozenset(rules))
 
 
 def explore_wrong(name: str) -> Result:
@@ -62,13 +64,17 @@ class Session:
     def _models(self, results: Iterable[Result]) -> bool:
         print(f"{'model':12} {'states':>10} {'steps':>11} {'depth':>5} {'recovery':>9} {'seconds':>7}  violations")
         states = steps = depth = bad = 0
+        seen = []
         for result in results:
+            seen.append(result)
             states, steps, depth = states + result.states, steps + result.steps, max(depth, result.depth)
             bad += result.violation is not None
             print(f"{_line(result)}  {result.violation or 0}", flush=True)
             for number, line in enumerate(result.trace, 1):
                 print(f"    {number:3}. {line}")
         print(f"{'all':12} {states:10} {steps:11} {depth:5}                    {bad}")
+        quiet = silent(seen)
+        print(f"rows of the table that have spoken: {len(TABLE) - len(quiet)} of {len(TABLE)}; not: {' '.join(quiet)}")
         return not bad
 
     def _wrongs(self, results: Iterable[tuple[str, Result]]) -> bool:
@@ -80,6 +86,12 @@ class Session:
             print(f"  {name} [{result.model}, {result.states} states]: {verdict}", flush=True)
         print(f"wrong readings caught: {caught} of {count}")
         return caught == count
+
+
+def silent(results: Iterable[Result]) -> list[str]:
+    """Rows of the table that no model has made speak."""
+    spoken = frozenset[str]().union(*(result.rules for result in results))
+    return [rule.row for rule in TABLE if rule.row not in spoken]
 
 
 def _line(result: Result) -> str:

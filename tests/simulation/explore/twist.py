@@ -19,8 +19,10 @@ Decide = Callable[[Job, Event, int, Traits], Change | Ignore]
 PLACES = (apply, reconcile, webhook)
 
 
-def remembered(decide: Decide) -> Decide:
-    """The same decisions. Rows are interned, so a row is the same object whenever it comes again."""
+def remembered(decide: Decide, rules: set[str]) -> Decide:
+    """The same decisions. Rows are interned, so a row is the same object whenever it comes again. `rules` collects
+    which rows of the table have spoken.
+    """
     known: dict[tuple[int, Event, int], Change | Ignore] = {}
     kept: list[Job] = []  # an id stays a row's own as long as the row is kept
 
@@ -30,20 +32,22 @@ def remembered(decide: Decide) -> Decide:
         if decision is None:
             kept.append(job)
             decision = known[key] = decide(job, event, now, traits)
+            rules.add(decision.rule)
         return decision
 
     return memory
 
 
 @contextmanager
-def deciding(decide: Decide = real_decide) -> Iterator[None]:
-    """While this lasts, the steps decide so."""
+def deciding(decide: Decide = real_decide) -> Iterator[set[str]]:
+    """While this lasts, the steps decide so; the rows of the table that have spoken are in what it gives."""
+    rules: set[str] = set()
     was: list[tuple[Any, Any]] = [(place, place.decide) for place in PLACES]  # type: ignore[attr-defined]
-    memory = remembered(decide)
+    memory = remembered(decide, rules)
     try:
         for place, _ in was:
             place.decide = memory
-        yield
+        yield rules
     finally:
         for place, before in was:
             place.decide = before

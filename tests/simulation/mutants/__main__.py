@@ -35,17 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = _chosen(told.only, long=told.long or told.list)
     if told.list:
         for mutant in chosen:
-            print(f"{mutant.why:12} {mutant.name}: {mutant.breaks}")
+            _print(f"{mutant.why:12} {mutant.name}: {mutant.breaks}")
         return 0
     began = time.monotonic()
     try:
-        report = run(chosen, workers=told.workers, tell=lambda line: print(line, flush=True))
+        report = run(chosen, workers=told.workers, tell=_print)
     except Misfit as misfit:
-        print(misfit)
+        _print(str(misfit))
         return 1
     if told.json is not None:
         told.json.write_text(json.dumps(summary(report), indent=2) + "\n")
-    print(_said(report), f"{time.monotonic() - began:.0f} s", sep="\n")
+    _print(f"{_said(report)}\n{time.monotonic() - began:.0f} s")
     return 0 if report.right else 1
 
 
@@ -67,6 +67,10 @@ def summary(report: Report) -> dict[str, object]:
             for score in report.scores
         ],
     }
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 a command prints
 
 
 def _chosen(word: str | None, *, long: bool) -> tuple[Mutant, ...]:

@@ -1,4 +1,4 @@
-"""Applies each mutant to a copy of the tree and lets the tests it names run there. The working tree is never touched."""
+"""Applies each mutant to a copy of the tree and lets the tests it names run there; the working tree is not touched."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Tree:
             self._write(path, text)
 
     def test(self, tests: Iterable[str], longest_s: int = LONGEST_S) -> tuple[int, str]:
-        """pytest's exit code, and the first test that failed or its last line."""
+        """The exit code of pytest, and the first test that failed or its last line."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-m", SELECTED]
         try:
             done = self._python(command[1:], tests, longest_s)

@@ -8,6 +8,7 @@ from collections import defaultdict
 
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import HOLDS_SLOT, OPEN, RANK, TERMINAL, ErrorCode, Outcome, State
+from tests.simulation.world.functions import TIMEOUTS_S
 from tests.simulation.world.provider import Accepted
 from tests.simulation.world.scheduler import MINUTE
 from tests.simulation.world.town import Town
@@ -34,7 +35,7 @@ class Watch:
         self.suspended = False  # while a table is being restored
         self.restored = False  # an end that the table has lost is published again, under its new version
         self.calm_since: int | None = None
-        self._evidence: dict[str, set[str]] = defaultdict(set)  # provider -> rows taken on evidence
+        self._evidence: dict[str, dict[str, int]] = defaultdict(dict)  # provider -> row taken on evidence -> when
         town.table.on_write.append(self._written)
         town.ledger.on_accept.append(self._accepted)
         town.scheduler.after_each = self._tell
@@ -89,12 +90,14 @@ class Watch:
         needs = after.state is State.RUNNING or (after.state is State.SUBMITTING and (after.unsettled or open_one))
         self._must(not needs or after.slot is not None or after.id in self.lapsed, f"I4 {name}: has no slot")
         taken = after.slot if before is None or before.slot is None else None
-        self._evidence[provider] &= set(rows)
+        now, evidence = self.town.scheduler.now, self._evidence[provider]
         if taken and rule in CLAIMS:
-            most = self.limits[provider] + len(self._evidence[provider])
+            # A claim counts the rows when it begins; only evidence that came meanwhile may have passed it.
+            since = now - TIMEOUTS_S["dispatch"] * 1000
+            most = self.limits[provider] + sum(row in rows and at >= since for row, at in evidence.items())
             self._must(len(rows) <= most, f"I4 {name}: claimed row {len(rows)} of {most}")
         elif taken:
-            self._evidence[provider].add(taken)
+            evidence[taken] = now
 
     def _stored(self, job: Job, name: str) -> None:
         self._must(bool(job.outputs), f"I5 {name}: succeeded with nothing")

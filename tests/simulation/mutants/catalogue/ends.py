@@ -102,6 +102,7 @@ MUTANTS = (
         old="    return unless_far(m, _remember(after, entry))\n",
         new="    entered = unless_far(m, _remember(after, entry))\n"
         "    return replace(entered, due_at=None) if to in TERMINAL else entered\n",
+        tests=("tests/core/test_traces.py", "tests/core/test_rows_end.py"),
     ),
     Mutant(
         name="a published job is published again",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.mutants.mutant import CORE, Mutant
+from tests.simulation.mutants.mutant import Mutant
 
 ADMISSION = ("tests/core/test_pauses.py", "tests/steps/test_admission.py")
 APPLY = ("tests/steps/test_apply.py", "tests/steps/test_dispatch.py", "tests/steps/test_reconcile.py")
