@@ -18,7 +18,7 @@ from local.soak.plan import TENANTS, Task
 from local.stack.stack import Stack
 from mediajobs.jobs.model import request_id
 
-_KEPT_TRYING_S = 120.0
+_KEPT_TRYING_S = 300.0
 _AT_ONCE = 2
 _WARM_S = 60.0
 # While functions are killed and deployed, a client needs more patience than usual.

@@ -56,6 +56,8 @@ def test_a_body_over_the_limit_is_refused_before_it_is_decoded() -> None:
             bodies.raw(event, limit=bodies.LIMIT)
         with pytest.raises(TooLarge):
             bodies.raw({"body": "x" * size}, limit=bodies.LIMIT)
+    with pytest.raises(TooLarge):  # nobody has looked whether it is base64
+        bodies.raw({"body": "!" * 2 * bodies.LIMIT, "isBase64Encoded": True}, limit=bodies.LIMIT)
 
 
 @pytest.mark.parametrize(

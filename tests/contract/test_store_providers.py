@@ -30,6 +30,10 @@ def test_pause_is_saved_only_over_the_revision_that_was_read(store: Store) -> No
     assert store.save_pause("sim", read, BLOCKED)
     assert not store.save_pause("sim", read, Pause())
     assert store.provider("sim").pause == replace(BLOCKED, revision=1)
+    read = store.provider("sim").pause
+    assert store.save_pause("sim", read, replace(BLOCKED, step=1))
+    assert not store.save_pause("sim", read, Pause())
+    assert store.provider("sim").pause == replace(BLOCKED, step=1, revision=2)
 
 
 def test_pause_that_ended_has_nothing_left_but_its_revision(store: Store) -> None:

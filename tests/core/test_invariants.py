@@ -15,7 +15,6 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from mediajobs.jobs.decide import TABLE
-from mediajobs.jobs.events import Restored
 from mediajobs.jobs.states import State
 from tests.core.moves import step
 from tests.core.world import World, traits

@@ -66,12 +66,15 @@ def _signal(pids: list[int], what: signal.Signals) -> int:
 
 
 def _children(parent: int) -> list[int]:
-    """By the kernel's own list: to read every process's parent is slow on a busy machine."""
-    found: list[int] = []
-    for thread in Path(f"/proc/{parent}/task").iterdir():
-        with suppress(FileNotFoundError, ProcessLookupError):
-            found += [int(pid) for pid in (thread / "children").read_text().split()]
-    return found
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _parent(entry) == parent]
+
+
+def _parent(entry: Path) -> int | None:
+    try:
+        state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if state in "ZX" else int(parent)
 
 
 def _environment(pid: int) -> list[bytes]:

@@ -70,6 +70,7 @@ class Time:
         end = self.seconds() + seconds
         while self.seconds() < end and not self.over.wait(REAL_STEP_S):
             pass
+        self.advance(max(0.0, end - self.seconds()))
 
 
 @dataclass
@@ -106,6 +107,7 @@ class Town(Stage):
         self.names: dict[str, str] = {}
         self.answers: Counter[int] = Counter()
         self._seen = 0
+        self._door, self._closed = threading.Lock(), False
 
     def submitted(self, number: int) -> Job:
         """One of a demonstration's jobs, as the API takes it."""
@@ -122,7 +124,7 @@ class Town(Stage):
     def run(self, jobs: list[Job]) -> None:
         """Until each has ended and is published, or asks a person."""
         end, minute, passing = self.time.seconds() + LONGEST_S, 0, threading.Thread()
-        while self.time.seconds() < end and not all(self._settled(job.id) for job in jobs):
+        while self.time.seconds() < end and not self._over(jobs):
             self._relay()
             self._receive()
             if self.time.now() // 60_000 != minute and not passing.is_alive():
@@ -132,18 +134,24 @@ class Town(Stage):
             self._pass()
         self.time.over.set()
         if passing.ident is not None:
-            passing.join(10)
+            passing.join()
+        for _ in range(5):  # what the last pass has set going
+            self._relay()
+            self._receive()
 
     def take(self, delivery: Delivery) -> int:
         """One webhook; the status it is answered with."""
-        try:
-            status = take(self.world, delivery)[0]
-        except Problem as problem:
-            status = problem.status
-        except MediaJobsError:
-            status = 503
-        self.answers[status] += 1
-        return status
+        with self._door:
+            if self._closed:
+                return 503
+            try:
+                status = take(self.world, delivery)[0]
+            except Problem as problem:
+                status = problem.status
+            except MediaJobsError:
+                status = 503
+            self.answers[status] += 1
+            return status
 
     def ledger(self) -> list[dict[str, Any]]:
         """The double's jobs, each under the id of our own job."""
@@ -163,6 +171,12 @@ class Town(Stage):
         self.time.advance(STEP_S if busy else IDLE_STEP_S)
         # The double waits in real time for what has come nearer: wake it.
         self.double.wake()
+
+    def _over(self, jobs: list[Job]) -> bool:
+        """Whether all is settled; no webhook changes that any more then."""
+        with self._door:
+            self._closed = all(self._settled(job.id) for job in jobs)
+            return self._closed
 
     def _settled(self, job_id: str) -> bool:
         job = self.read(job_id)

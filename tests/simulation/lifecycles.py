@@ -90,7 +90,7 @@ def honest(life: Life, job: Job) -> None:
 
 def slow(life: Life, job: Job) -> None:
     """A person who answers long after the slot has lapsed."""
-    life.later(400, lambda: honest(life, life.town.table.jobs[job.id]))
+    life.later(290, lambda: honest(life, life.town.table.jobs[job.id]))
 
 
 def hasty(life: Life, job: Job) -> None:
@@ -155,7 +155,6 @@ def _canceled(seconds: float) -> Callable[[Life, str], None]:
 def _blocked(life: Life, provider: str) -> None:
     life.town.front.blocked.add(provider)
     life.submit(provider)
-    life.submit(provider)
     life.later(70, lambda: life.town.front.blocked.discard(provider))
 
 
@@ -179,7 +178,7 @@ def _waiting(life: Life, provider: str) -> None:
 
 def _behind_a_lost_one(life: Life, provider: str) -> None:
     """The one slot is held by a job of unknown fate until that can no longer live."""
-    life.submit(provider, Plan(duration_ms=100_000, answers=("reset",), webhooks=()))
+    life.submit(provider, Plan(duration_ms=60_000, answers=("reset",), webhooks=()))
     life.submit(provider)
 
 
@@ -188,7 +187,7 @@ def _publish(life: Life, provider: str) -> None:
     life.submit(provider)
 
 
-BOTH = Plan(duration_ms=200_000, answers=("reset",), webhooks=("end",))
+BOTH = Plan(duration_ms=110_000, answers=("reset",), webhooks=("end",))
 
 LIFECYCLES: tuple[Lifecycle, ...] = (
     Lifecycle(name="webhook", provider="keyed", script=_one(Plan())),
@@ -251,7 +250,7 @@ LIFECYCLES: tuple[Lifecycle, ...] = (
     Lifecycle(
         name="early last word", provider="plain", script=_one(Plan(duration_ms=0, webhooks=("early", "end"))), asks=True
     ),
-    Lifecycle(name="blocked account", provider="keyed", script=_blocked, ends=(State.SUCCEEDED, State.SUCCEEDED)),
+    Lifecycle(name="blocked account", provider="keyed", script=_blocked),
     Lifecycle(name="waiting room", provider="keyed", script=_waiting, ends=(State.SUCCEEDED, State.SUCCEEDED)),
     Lifecycle(name="never started", provider="keyed", script=_expired, ends=(State.FAILED,), asks=True),
     Lifecycle(

@@ -24,7 +24,7 @@ from queue import Empty, Queue
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "prove"
-SEEDS, SEEDS_LONG = 150, 1500
+SEEDS, SEEDS_LONG = 300, 3000
 PATIENCE_S = 30.0  # a part that says nothing for so long is told to be at work
 
 Numbers = dict[str, int]

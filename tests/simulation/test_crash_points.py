@@ -61,7 +61,7 @@ def test_a_slot_of_a_job_of_unknown_fate_lapses_and_the_next_job_goes() -> None:
     lost, next_one = (lived.town.table.jobs[job_id] for job_id in lived.jobs)
     assert next_one.published_at is not None
     assert lost.published_at is not None
-    assert START + 240_000 < next_one.published_at < START + 400_000 < lost.published_at
+    assert START + 180_000 < next_one.published_at < START + 290_000 < lost.published_at
 
 
 def test_the_points_lie_at_every_port_of_every_function() -> None:

@@ -6,7 +6,13 @@ import pytest
 
 from tests.template.reading import ROOT, environment, of_type
 
-OURS = ("ReconcileSilentAlarm", "AttentionAlarm", "ProviderPausedAlarm", "PollBlockedAlarm", "WebhookMisconfiguredAlarm")
+OURS = (
+    "ReconcileSilentAlarm",
+    "AttentionAlarm",
+    "ProviderPausedAlarm",
+    "PollBlockedAlarm",
+    "WebhookMisconfiguredAlarm",
+)
 ALL = (*OURS, "DeadLetterAlarm", "RelayBehindAlarm", "ApiErrorsAlarm", "UndeliveredAlarm")
 
 

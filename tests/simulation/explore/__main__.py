@@ -1,4 +1,4 @@
-"""Explore, and print states, steps, depth and violations; exit 1 where there is one, or a wrong reading is not caught."""
+"""Explore, and print states, steps, depth and violations; exit 1 where there is one, or one too few."""
 
 from __future__ import annotations
 

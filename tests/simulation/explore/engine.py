@@ -140,11 +140,11 @@ class Engine(Effects):
         rest.remove(number)
         bare = state._replace(procs=tuple(rest))
         proc = self.machine.proc(number)
-        for note, after, answer in self.perform(bare, proc):
-            bad = None
+        for note, done, answer in self.perform(bare, proc):
+            bad, after = None, done
             if proc.op[0] == "write" and _stands(answer):
                 bad = self.invariants.write(bare.jobs[proc.op[1]], answer[1])
-                after = self._outdated(after, proc.op[1])
+                after = self._outdated(done, proc.op[1])
             moved = self.machine.resume(number, answer, state.now)
             yield Move(("step", number, note), self.put(after, moved), bad)
 
@@ -186,7 +186,11 @@ class Engine(Effects):
                 for status in self.model.ends:
                     yield Move(("ends", at, status), self.end(state, at, status))
             if paid.known and self.model.loses:
-                lost = (*state.paid[:at], paid._replace(known=False, status=self._lost(paid.status)), *state.paid[at + 1 :])
+                lost = (
+                    *state.paid[:at],
+                    paid._replace(known=False, status=self._lost(paid.status)),
+                    *state.paid[at + 1 :],
+                )
                 yield Move(("forgets", at), state._replace(paid=lost))
         yield from self._ttl(state)
 

@@ -65,19 +65,20 @@ class Frames:
             return (type(value), *(self._value(part) for part in value))
         if is_dataclass(value) and not isinstance(value, type):
             return (type(value), *(self._value(getattr(value, field.name)) for field in fields(value)))
-        return self._other(value)
+        return self._callable(value) or self._other(value)
 
-    def _other(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            return (dict, *((self._value(key), self._value(part)) for key, part in value.items()))
+    def _callable(self, value: Any) -> Any:
         if isinstance(value, FunctionType):
             cells = [cell.cell_contents for cell in value.__closure__ or ()]
             given = list(value.__defaults__ or ()) + list((value.__kwdefaults__ or {}).values())
             return (value.__code__, *(self._value(part) for part in (*cells, *given)))
         if isinstance(value, MethodType):
             return value.__func__, self._value(value.__self__)
-        if isinstance(value, (type, CodeType)):
-            return value
+        return value if isinstance(value, (type, CodeType)) else None
+
+    def _other(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return (dict, *((self._value(key), self._value(part)) for key, part in value.items()))
         if type(value).__name__.endswith("_iterator"):
             return (type(value), *(self._value(part) for part in value.__reduce__()[1:]))
         if isinstance(value, bytearray):

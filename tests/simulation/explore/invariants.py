@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from mediajobs.jobs.model import Job
-from mediajobs.jobs.states import RANK, TERMINAL, ErrorCode, Outcome, State as Stage
+from mediajobs.jobs.states import RANK, TERMINAL, ErrorCode, Outcome
+from mediajobs.jobs.states import State as Stage
 from tests.simulation.explore.model import Model
 from tests.simulation.explore.state import LIVE, SUCCEEDED, State, Table
 
@@ -18,16 +19,21 @@ def of_write(before: Job, after: Job) -> str | None:
     """1 and 3, and the shape of a row: true of each write by itself."""
     if after.version != before.version + 1:
         return f"1: version {before.version} is followed by {after.version}"
-    if before.state in TERMINAL and (
-        after.state is not before.state
-        or (after.final_version, after.error, after.outputs) != (before.final_version, before.error, before.outputs)
-    ):
+    if before.state in TERMINAL and _end(before) != _end(after):
         return f"1: {before.state} was changed"
     if after.state is not before.state and RANK[after.state] <= RANK[before.state]:
         return f"1: the rank falls from {before.state} to {after.state}"
     done = after.state in TERMINAL and after.published_at is not None
     if (after.due_at is None) != done:
         return f"3: {after.state} with due_at {after.due_at}"
+    return _of_slot(before, after)
+
+
+def _end(row: Job) -> tuple[object, ...]:
+    return row.state, row.final_version, row.error, row.outputs
+
+
+def _of_slot(before: Job, after: Job) -> str | None:
     if after.slot is not None and after.state not in _ALIVE:
         return f"4: {after.state} holds a slot"
     if before.slot and after.slot and before.slot != after.slot:
@@ -80,7 +86,7 @@ class Invariants:
 
     def _slots(self, state: State) -> str | None:
         rows = self._table.rows
-        held = {row: job for row, job in state.slots}
+        held = dict(state.slots)
         named = {(rows[n].slot, job) for job, n in enumerate(state.jobs) if n and rows[n].slot}
         if named != set(held.items()):
             return f"4: slot rows {state.slots} do not match the jobs' {sorted(named, key=str)}"

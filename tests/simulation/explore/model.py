@@ -9,7 +9,25 @@ from mediajobs.jobs.events import Traits
 # Calls between which anything may happen; the others are taken together with the call before them. A request that
 # is sent late is the same as one that is handled late, so `send` is none of them.
 FINE = frozenset(
-    ("load write lost answer poll lookup cancel publish begin end clear stream put delete save_pause bind create").split()
+    {
+        "load",
+        "write",
+        "lost",
+        "answer",
+        "poll",
+        "lookup",
+        "cancel",
+        "publish",
+        "begin",
+        "end",
+        "clear",
+        "stream",
+        "put",
+        "delete",
+        "save_pause",
+        "bind",
+        "create",
+    }
 )
 
 MINUTE_S = 60

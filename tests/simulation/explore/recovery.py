@@ -1,4 +1,4 @@
-"""After the last fault: nobody runs any more, every message and webhook is lost. Ticks alone must bring each job to its end.
+"""After the last fault nobody runs, every message and webhook is lost: ticks alone must bring each job to its end.
 
 The provider answers, finishes what it runs, and calls nobody. It is deterministic, so what was recovered from once is
 remembered, with everything passed on the way.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from mediajobs.jobs.model import Job
-from mediajobs.jobs.states import TERMINAL, ErrorCode, Reason, State as Stage
+from mediajobs.jobs.states import TERMINAL, ErrorCode, Reason
+from mediajobs.jobs.states import State as Stage
 from tests.simulation.explore.engine import Engine
 from tests.simulation.explore.state import FAILED, LIVE, SUCCEEDED, State
 
@@ -37,7 +38,9 @@ class Recovery:
         return None if calm else self._run(state, frozenset())
 
     def _run(self, state: State, calm: frozenset[int]) -> str | None:
-        engine, path, mail = self._engine, [], ()
+        engine = self._engine
+        path: list[int] = []
+        mail: Mail = ()
         horizon = state.now + engine.model.patience_s * 1000
         for _ in range(ROUNDS):
             if not mail:
@@ -136,9 +139,7 @@ class Recovery:
         row = self._engine.table.rows[number]
         if row.attention is not None or row.unsettled or row.misses or row.failures or not self._all_known(state):
             return False
-        if row.state is Stage.SUBMITTING and row.slot is not None:
-            return False
-        return True
+        return row.state is not Stage.SUBMITTING or row.slot is None
 
     def _all_known(self, state: State) -> bool:
         return all(paid.known for paid in state.paid) and not self._engine.table.pauses[state.pause].reason
@@ -149,7 +150,9 @@ class Recovery:
                 continue
             row = self._engine.table.rows[number]
             if job in calm and row.attention is not None:
-                return f"6: a person is asked ({row.attention.reason}) about job {job}, of which nothing was in question"
+                return (
+                    f"6: a person is asked ({row.attention.reason}) about job {job}, of which nothing was in question"
+                )
             if row.state is Stage.SUCCEEDED and self._truth(state, row) != SUCCEEDED:
                 return f"6: job {job} succeeded, and its provider job did not"
             provider = row.error is not None and row.error.code is ErrorCode.PROVIDER_ERROR

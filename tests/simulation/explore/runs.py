@@ -14,7 +14,8 @@ from mediajobs.steps.relay import relay
 from mediajobs.steps.store import store
 from mediajobs.steps.submit import Submission, submit
 from mediajobs.steps.worker import RECEIVES_ENOUGH, work
-from tests.simulation.explore.ports import BODY, PROVIDER, SECRET
+from tests.simulation.explore.ports import BODY, SECRET
+from tests.simulation.explore.provider_port import PROVIDER
 from tests.simulation.explore.state import IDS
 from tests.simulation.explore.tape import Run
 
@@ -35,12 +36,12 @@ def _dead(world: World, args: tuple[Any, ...]) -> object:
     return work(world, IDS[job], step, RECEIVES_ENOUGH, lambda: "never reached")
 
 
-def _look(world: World, args: tuple[Any, ...]) -> object:
-    return reconcile.look(world, IDS[args[0]])
+def _look(world: World, args: tuple[Any, ...]) -> None:
+    reconcile.look(world, IDS[args[0]])
 
 
-def _tend(world: World, args: tuple[Any, ...]) -> object:
-    return admission.tend(world, PROVIDER)
+def _tend(world: World, args: tuple[Any, ...]) -> None:
+    admission.tend(world, PROVIDER)
 
 
 def _webhook(world: World, args: tuple[Any, ...]) -> object:
@@ -73,9 +74,7 @@ def _operator(world: World, args: tuple[Any, ...]) -> object:
 
 def _client(world: World, args: tuple[Any, ...]) -> object:
     job, tenant, start_within_s = args
-    command = Submission(
-        provider=PROVIDER, model="m", body=BODY, digest=b"\0" * 32, start_within_s=start_within_s
-    )
+    command = Submission(provider=PROVIDER, model="m", body=BODY, digest=b"\0" * 32, start_within_s=start_within_s)
     return submit(world, Caller(tenant=tenant, scope="user"), f"key {job}", command)
 
 

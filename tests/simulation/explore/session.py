@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -45,6 +46,11 @@ def _of(wrong: Wrong) -> Model:
     return replace(model, people=(*model.people, *wrong.people), left=left, grid=wrong.grid or model.grid)
 
 
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 class Session:
     """Runs and prints; `run` returns the exit code."""
 
@@ -58,23 +64,23 @@ class Session:
         with ProcessPoolExecutor(self._workers, mp_context=get_context("spawn")) as pool:
             fine = self._models(pool.map(_explore_long if self._long else explore, names))
             caught = self._wrongs(zip(wrongs, pool.map(explore_wrong, wrongs), strict=True))
-        print(f"explored in {time.monotonic() - started:.0f} s")
+        _say(f"explored in {time.monotonic() - started:.0f} s")
         return 0 if fine and caught else 1
 
     def _models(self, results: Iterable[Result]) -> bool:
-        print(f"{'model':12} {'states':>10} {'steps':>11} {'depth':>5} {'recovery':>9} {'seconds':>7}  violations")
+        _say(f"{'model':12} {'states':>10} {'steps':>11} {'depth':>5} {'recovery':>9} {'seconds':>7}  violations")
         states = steps = depth = bad = 0
         seen = []
         for result in results:
             seen.append(result)
             states, steps, depth = states + result.states, steps + result.steps, max(depth, result.depth)
             bad += result.violation is not None
-            print(f"{_line(result)}  {result.violation or 0}", flush=True)
+            _say(f"{_line(result)}  {result.violation or 0}")
             for number, line in enumerate(result.trace, 1):
-                print(f"    {number:3}. {line}")
-        print(f"{'all':12} {states:10} {steps:11} {depth:5}                    {bad}")
+                _say(f"    {number:3}. {line}")
+        _say(f"{'all':12} {states:10} {steps:11} {depth:5}                    {bad}")
         quiet = silent(seen)
-        print(f"rows of the table that have spoken: {len(TABLE) - len(quiet)} of {len(TABLE)}; not: {' '.join(quiet)}")
+        _say(f"rows of the table that have spoken: {len(TABLE) - len(quiet)} of {len(TABLE)}; not: {' '.join(quiet)}")
         return not bad
 
     def _wrongs(self, results: Iterable[tuple[str, Result]]) -> bool:
@@ -83,8 +89,8 @@ class Session:
             count += 1
             caught += result.violation is not None
             verdict = f"caught after {result.depth} steps: {result.violation}" if result.violation else "NOT CAUGHT"
-            print(f"  {name} [{result.model}, {result.states} states]: {verdict}", flush=True)
-        print(f"wrong readings caught: {caught} of {count}")
+            _say(f"  {name} [{result.model}, {result.states} states]: {verdict}")
+        _say(f"wrong readings caught: {caught} of {count}")
         return caught == count
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mediajobs.jobs.model import Job
-from mediajobs.jobs.states import TERMINAL, State as Stage
+from mediajobs.jobs.states import TERMINAL
+from mediajobs.jobs.states import State as Stage
 from tests.simulation.explore.state import LIVE, STATUS, State
 
 if TYPE_CHECKING:

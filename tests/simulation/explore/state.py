@@ -54,7 +54,7 @@ class Memory(NamedTuple):
 
 
 class State(NamedTuple):
-    """One state of the world. `procs` are running invocations; `left` is what may still happen, by the model's kinds."""
+    """One state of the world. `procs` are running invocations, `left` is what may still happen, by kind."""
 
     now: int
     jobs: tuple[int, ...]

@@ -42,7 +42,7 @@ def remembered(decide: Decide, rules: set[str]) -> Decide:
 def deciding(decide: Decide = real_decide) -> Iterator[set[str]]:
     """While this lasts, the steps decide so; the rows of the table that have spoken are in what it gives."""
     rules: set[str] = set()
-    was: list[tuple[Any, Any]] = [(place, place.decide) for place in PLACES]  # type: ignore[attr-defined]
+    was: list[tuple[Any, Any]] = [(place, place.decide) for place in PLACES]
     memory = remembered(decide, rules)
     try:
         for place, _ in was:

@@ -18,11 +18,11 @@ def told(engine: Engine, label: tuple[Any, ...]) -> str:
     if kind == "begin" and label[1] == "person":
         return "a person decides: job {}, {} the question of version {} {}".format(*label[2])
     if kind == "begin":
-        return f"{label[1]} {' '.join(str(part) for part in label[2])} begins and reads{', ' + label[3] if label[3] else ''}"
+        return " ".join((label[1], *(str(part) for part in label[2]), "begins and reads", label[3])).rstrip()
     if kind == "time":
         return f"time is {label[1]} s"
     if kind == "accepts unheard":
-        return f"the provider accepts job {label[1]}'s request (submission {label[2]}) as {label[3]}; nobody hears it"
+        return f"the provider accepts job {label[1]}, submission {label[2]}, as {label[3]}; nobody hears it"
     if kind == "ends":
         return f"the provider's p{label[1]} is {STATUS[label[2]]}"
     return " ".join(str(part) for part in label)

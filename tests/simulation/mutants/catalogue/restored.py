@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.simulation.mutants.mutant import Mutant
 
 ROWS = ("tests/core/test_rows_restore.py",)
-RESTORE = ("tests/simulation/test_restore.py",)
+RESTORE = ("tests/steps/test_restore.py",)
 FETCH = ("tests/hostile/test_fetch.py",)
 
 MUTANTS = (

@@ -173,7 +173,7 @@ MUTANTS = (
         file="jobs/model.py",
         old='digest.update(len(part).to_bytes(4, "big") + part)',
         new="digest.update(part)",
-        tests=("tests/cases/test_requests.py",),
+        tests=("tests/cases/test_keys.py",),
     ),
     Mutant(
         name="a cursor of another tenant",
