@@ -18,9 +18,10 @@ from tests.e2e.truth import Provider, heads, rows
 DOCUMENT: dict[str, Any] = {"provider": "sim-nokey", "model": "image-1", "input": {"prompt": PROMPT, "duration_s": 0.5}}
 
 
-def test_twenty_at_once_are_one_job(crowd: Crowd, caller: Api, provider: Provider, stack: Stack) -> None:
-    """Twenty clients with the same key: each is told the same job, exactly one made it, one is charged."""
-    with ThreadPoolExecutor(20) as pool:
+def test_twenty_clients_have_one_job(crowd: Crowd, caller: Api, provider: Provider, stack: Stack) -> None:
+    """Twenty times the same key, six at once: each is told the same job, exactly one made it, one is charged."""
+    # Each that is at work is two processes of the emulator; twenty of them would be all that a laptop does.
+    with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda _: caller.submit("twenty", DOCUMENT), range(20)))
     # A twin of one that is at work may be told to come again; it then gets the same job.
     assert {answer.status for answer in answers} <= {202, 503}

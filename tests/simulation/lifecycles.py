@@ -17,7 +17,7 @@ from tests.simulation.world.weather import Weather
 
 HOUR = 60 * MINUTE
 HORIZON = START + 12 * HOUR
-AFTERWARDS = 2 * MINUTE  # in which messages of killed invocations come again
+AFTERWARDS = 95_000  # in which messages of killed invocations come again
 
 
 @dataclass
