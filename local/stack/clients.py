@@ -24,7 +24,10 @@ def clients(endpoint_url: str) -> Clients:
         }
     )
     session = boto3.Session("test", "test", region_name=REGION, botocore_session=plain)
-    config = botocore.config.Config(proxies={}, max_pool_connections=20, s3={"addressing_style": "path"})
+    # A run of reconcile takes most of a minute, and its caller waits for it.
+    config = botocore.config.Config(
+        proxies={}, max_pool_connections=20, read_timeout=120, s3={"addressing_style": "path"}
+    )
 
     @cache
     def client(service: str) -> Any:

@@ -89,5 +89,4 @@ def test_no_message_was_given_up(settled: Rows, stack: Stack) -> None:
 def test_schedule_runs_by_itself(settled: Rows, stack: Stack, metronome: Metronome) -> None:
     """Each minute's tick is a run of its own, although the emulator hands all of them the same scheduled time."""
     runs = {line["invocation"] for line in logged(stack, "Reconcile") if line.get("message") == "reconciled"}
-    assert runs & metronome.runs, "our own runs are not told apart"
     assert len(runs - metronome.runs) >= 2

@@ -16,7 +16,7 @@ from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response
 
 from mediajobs.api import keys, problems, routes
 from mediajobs.api.problems import Answer
-from mediajobs.errors import ConfigurationError, MediaJobsError, NotFound, Problem
+from mediajobs.errors import ConfigurationError, MediaJobsError, NotFound, Problem, Unauthorized
 from mediajobs.messages import Caller
 from mediajobs.ports import World
 
@@ -140,5 +140,9 @@ def _no_route(event: Mapping[str, Any], own: tuple[routes.Route, ...]) -> Proble
     )
     if not methods:
         return NotFound("There is nothing at this address.")
+    if event.get("httpMethod") in methods:
+        # The address fits, but a part of it has characters that none of ours has.
+        secured = any(route.secured for route in own)
+        return NotFound("There is nothing at this address.") if secured else Unauthorized("not authorized")
     allowed = ", ".join(methods)
     return problems.MethodNotAllowed(f"This address takes {allowed}.", allow=allowed)
