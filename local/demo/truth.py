@@ -72,7 +72,7 @@ class Truth:
         return round(polls / len(by_webhook), 3) if by_webhook else 0.0
 
     def violations(self) -> list[str]:
-        """One line for each thing that must not be, by the number of DESIGN's invariant."""
+        """One line for each thing that must not be, by the number of its invariant."""
         found = [f"invariant 2: {self.duplicate_charges} duplicate charges"] if self.duplicate_charges else []
         found += [f"invariant 3: {head['id']} has no due_at" for head in self.heads.values() if self._undue(head)]
         found += self._slot_violations()

@@ -47,7 +47,7 @@ def always(_: Moment) -> bool:
 class Rule:
     """One row. A transition names `to`, a note only an effect, an ignore `why`."""
 
-    row: str  # the row's number in PROTOCOL.md, with a letter where it has cases
+    row: str  # the row's number in docs/lifecycle.md, with a letter where it has cases
     states: frozenset[State]
     event: type[Event]
     guard: Guard = always

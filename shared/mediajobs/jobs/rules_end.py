@@ -1,4 +1,4 @@
-"""Rows about storing, publishing and our own failures. PROTOCOL rows 30-32, 35, 41."""
+"""Rows about storing, publishing and our own failures. Rows 30-32, 35, 41."""
 
 from __future__ import annotations
 

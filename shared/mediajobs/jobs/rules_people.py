@@ -1,4 +1,4 @@
-"""Rows about callers and operators. PROTOCOL rows 2, 5, 19, 21-23, 28, 36-40, 42."""
+"""Rows about callers and operators. Rows 2, 5, 19, 21-23, 28, 36-40, 42."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows about what the provider says of its jobs. PROTOCOL rows 15-18, 24-27, 29, 33, 34."""
+"""Rows about what the provider says of its jobs. Rows 15-18, 24-27, 29, 33, 34."""
 
 from __future__ import annotations
 

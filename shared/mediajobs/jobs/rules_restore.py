@@ -1,4 +1,4 @@
-"""Rows for a table that was put back to an earlier moment. Rows 45 of this product; PROTOCOL ends at 43.
+"""Rows for a table that was put back to an earlier moment. Rows 45 of docs/lifecycle.md.
 
 A row that was pending or submitting then may have been sent to its provider since, and the row does not know. So it
 counts as sent and unanswered: it holds a slot, and the rows for an ambiguous attempt do the rest (the same key where

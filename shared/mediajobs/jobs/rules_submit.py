@@ -1,4 +1,4 @@
-"""Rows about getting a job to its provider: claim, turn away, answer. PROTOCOL rows 1, 4, 6-13, 43."""
+"""Rows about getting a job to its provider: claim, turn away, answer. Rows 1, 4, 6-13, 43."""
 
 from __future__ import annotations
 

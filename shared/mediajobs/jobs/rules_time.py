@@ -1,4 +1,4 @@
-"""Rows about lookups and time while a job is being submitted. PROTOCOL rows 3, 5, 12, 14, 20."""
+"""Rows about lookups and time while a job is being submitted. Rows 3, 5, 12, 14, 20."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def _send(world: World, job: Job, request: Request, adapter: ProviderAdapter, tr
     try:
         answer = adapter.submit(request, token, job.submission, world.clock.now())
     except ConfigurationError as error:
-        # Nothing was sent: our own configuration is the account's fault (DESIGN section 3).
+        # Nothing was sent: our own configuration is the account's fault.
         answer = Answered(kind=AnswerKind.BLOCKED, token=token, submission=job.submission, message=str(error)[:200])
     asked_to_wait = answer.retry_at
     floor = max(SECOND, ms(traits.poll_floor_s))
