@@ -103,6 +103,8 @@ SCENARIOS = {
     "rejected": Scenario(input={"count": 99}),
 }
 LAST = {"cancel-pending": Scenario()}
+# About this one, once it has ended, anything may be said that is rightly signed.
+SPOKEN_OF = "reordered"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import pytest
 from local.stack import Stack
 from mediajobs.signatures import url_token
 from tests.e2e.client import Answer, Api, Header, is_problem, send
-from tests.e2e.crowd import Crowd
+from tests.e2e.crowd import SPOKEN_OF, Crowd
 from tests.e2e.truth import Provider, heads, rows
 
 pytestmark = pytest.mark.usefixtures("untouched")
@@ -57,7 +57,16 @@ def sign_text(secrets: list[str], event: str, stamp: str, body: bytes) -> str:
 @pytest.fixture(scope="module")
 def forger(stack: Stack, crowd: Crowd, caller: Api, provider: Provider) -> Forger:
     """The address is that of a job that has succeeded, so that even what gets through could change it no more."""
-    job_id = crowd["png"]
+    return forged(stack, crowd["png"], caller, provider)
+
+
+@pytest.fixture(scope="module")
+def insider(stack: Stack, crowd: Crowd, caller: Api, provider: Provider) -> Forger:
+    """The same for the one job about which events are rightly signed, and so are heard and noted."""
+    return forged(stack, crowd[SPOKEN_OF], caller, provider)
+
+
+def forged(stack: Stack, job_id: str, caller: Api, provider: Provider) -> Forger:
     caller.ended(job_id)
     key = stack.client("secretsmanager").get_secret_value(SecretId=f"{stack.info['stack_name']}/tokens")
     token_key = key["SecretString"].strip().encode()
@@ -66,10 +75,10 @@ def forger(stack: Stack, crowd: Crowd, caller: Api, provider: Provider) -> Forge
     return Forger(stack.info["api_url"], ref, provider.secrets("sim"), token_key)
 
 
-def test_rightly_signed_event_is_taken(forger: Forger) -> None:
+def test_rightly_signed_event_is_taken(insider: Forger) -> None:
     """The forger's own tools are right: what is refused below is refused for the one thing spoiled."""
     body = json.dumps(BODY).encode()
-    assert forger.post(body, forger.headers(body)).status == 200
+    assert insider.post(body, insider.headers(body)).status == 200
 
 
 Spoil = Callable[[dict[str, str]], dict[str, str]]
@@ -156,10 +165,10 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_signed_but_odd(forger: Forger, name: str) -> None:
+def test_signed_but_odd(insider: Forger, name: str) -> None:
     """Taken without effect or refused, by the one rule that it is never our error."""
     body = ODD[name]
-    answer = forger.post(body, forger.headers(body))
+    answer = insider.post(body, insider.headers(body))
     assert answer.status == 200 or is_problem(answer, 400, "bad-request") or is_problem(answer, 413, "too-large"), (
         answer.status,
         answer.body[:300],
@@ -167,11 +176,11 @@ def test_signed_but_odd(forger: Forger, name: str) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["application/octet-stream", "text/plain", "application/cloudevents+json"])
-def test_bytes_are_those_that_were_signed(forger: Forger, content_type: str) -> None:
+def test_bytes_are_those_that_were_signed(insider: Forger, content_type: str) -> None:
     """Whatever the type says, the gateway passes the body on unchanged."""
     body = b'{"data": {"id":"job_x",  "status":"processing", "word":"\\u00e9 \xf0\x9f\x98\x80"}}\n'
-    lines: list[Header] = [("Content-Type", content_type), *forger.headers(body).items()]
-    answer = send(forger.url, "POST", f"/v1/webhooks/sim/{forger.ref}", lines, body)
+    lines: list[Header] = [("Content-Type", content_type), *insider.headers(body).items()]
+    answer = send(insider.url, "POST", f"/v1/webhooks/sim/{insider.ref}", lines, body)
     assert answer.status == 200, answer
 
 

@@ -88,5 +88,6 @@ def test_no_message_was_given_up(settled: Rows, stack: Stack) -> None:
 
 def test_schedule_runs_by_itself(settled: Rows, stack: Stack, metronome: Metronome) -> None:
     """Each minute's tick is a run of its own, although the emulator hands all of them the same scheduled time."""
-    runs = {line["invocation"] for line in logged(stack, "Reconcile") if line.get("message") == "reconciled"}
-    assert len(runs - metronome.runs) >= 2
+    runs = [line for line in logged(stack, "Reconcile") if line.get("message") == "reconciled"]
+    # Ours are counted after the lines are read: one that ends in between makes the schedule's part look smaller.
+    assert len(runs) - metronome.runs >= 2
