@@ -11,7 +11,7 @@ SAM := .venv/sam/bin
 RUN := PYTHONPATH=.:shared $(DEV)/python -m
 export SAM_CLI_TELEMETRY := 0
 
-# What `make demo`, `make soak`, `make up` and `make bench` can be told; empty means their own default.
+# What `make demo`, `make soak` and `make up` can be told; empty means their own default.
 export JOBS SEED FAULTS MAX_IN_FLIGHT IDEMPOTENT PROVIDERS PROVIDER MINUTES
 # What `make build` and `make deploy` can be told.
 ENV ?= dev
@@ -23,8 +23,9 @@ help: ## list the targets
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
 	@echo
-	@echo "  demo, up and bench take JOBS SEED FAULTS=none|default|heavy MAX_IN_FLIGHT IDEMPOTENT=0|1 PROVIDERS=file.toml"
-	@echo "  demo takes PROVIDER=fal|replicate|runway|bfl|kling|heygen too: the adapter against its vendor's double"
+	@echo "  demo takes JOBS SEED FAULTS=none|default|heavy MAX_IN_FLIGHT, and IDEMPOTENT=0|1 (whether the provider honours keys)"
+	@echo "  or PROVIDER=fal|replicate|runway|bfl|kling|heygen (a vendor's adapter against its double)"
+	@echo "  up takes SEED FAULTS MAX_IN_FLIGHT PROVIDERS=file.toml; soak takes JOBS SEED MINUTES MAX_IN_FLIGHT"
 	@echo "  build and deploy take ENV (now $(ENV), a section of samconfig.toml), RUNTIME (now $(RUNTIME)) and PARAMETERS=\"Name=value ...\""
 
 .PHONY: python-is-fit

@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, Protocol
 
 from local.provider.answers import Answer, Request, document, error
-from local.provider.ledger import JobRecord, Ledger
+from local.provider.ledger import Ledger
+from local.provider.records import JobRecord
 from local.provider.settings import MODELS, Credentials, Settings, Traits
 from local.provider.webhooks import Delivery, sign
 from local.provider.wishes import Wish, checked, parsed

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from local.provider import media
 from local.provider.answers import Answer, Request, xml_error
-from local.provider.ledger import JobRecord, Ledger
+from local.provider.ledger import Ledger
+from local.provider.records import JobRecord
 from local.provider.settings import MODELS
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)$")

@@ -12,9 +12,10 @@ from dataclasses import replace
 from local.provider.answers import CUT, Answer, Request
 from local.provider.dialect import Dialect, Render
 from local.provider.faults import FaultBook
-from local.provider.ledger import JobRecord, Ledger
+from local.provider.ledger import Ledger
 from local.provider.life import FORGOTTEN, Life
 from local.provider.plans import SubmitPlan, job_plan, submit_plan
+from local.provider.records import JobRecord
 from local.provider.settings import Settings
 from local.provider.wishes import Unusable, Wish
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from local.provider.dialect import Dialects, iso
 from local.provider.files import Files
-from local.provider.ledger import JobRecord, Ledger
+from local.provider.ledger import Ledger
+from local.provider.records import JobRecord
 from local.provider.settings import MODELS, Settings
 from local.provider.timers import Timers
 from local.provider.webhooks import Delivery, Sender, worth_another_try

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from local.provider.answers import Answer, Request
 from local.provider.dialect import Api, Reason, Surroundings, View, kind_of
-from local.provider.ledger import JobRecord
+from local.provider.records import JobRecord
 from local.provider.settings import Traits
 from local.provider.webhooks import Delivery
 from local.provider.wishes import Wish

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from local.provider.answers import Answer, Request, document
 from local.provider.dialect import Api, Reason, View, iso, kind_of
-from local.provider.ledger import JobRecord
+from local.provider.records import JobRecord
 from local.provider.settings import Traits
 from local.provider.wishes import Wish
 from local.vendors.vendor import Vendor, chance, links, says

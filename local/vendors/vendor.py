@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from local.provider.answers import Answer, Request, document
 from local.provider.dialect import Dialect, Reason, View
-from local.provider.ledger import JobRecord
+from local.provider.records import JobRecord
 from local.provider.wishes import Unusable
 
 MODERATED_WORD = "forbidden-word"

@@ -1,4 +1,4 @@
-"""The edge of functions fed by a queue, the stream or the schedule: event -> one step per record -> answer."""
+"""The edge of functions fed by a queue or the stream: event -> one step per record -> answer."""
 
 from __future__ import annotations
 
@@ -63,14 +63,3 @@ def stream_handler(take: Callable[[Mapping[str, Any]], Any]) -> Handler:
         return process_partial_response(event, record_handler, processor, context)
 
     return handler
-
-
-def tick_of(event: Mapping[str, Any], request_id: str) -> str:
-    """What tells one tick from the next: the schedule's time, the same for its retries.
-
-    Where the scheduler hands it over unsubstituted (`<aws.…>`) or not at all, the request's own id.
-    """
-    time = event.get("scheduled_time")
-    if isinstance(time, str) and time and not time.startswith("<"):
-        return time
-    return request_id

@@ -285,7 +285,7 @@ def reconcile_handler() -> Lazy:
     """The schedule's tick."""
 
     def build(world: World) -> Handler:
-        from mediajobs.batches import tick_of
+        from mediajobs.schedule import tick_of
         from mediajobs.steps.reconcile import reconcile
 
         def handler(event: dict[str, Any], context: Any) -> dict[str, str]:

@@ -26,7 +26,7 @@ FOR_WORK = {
     "relay": {"boto3", "batch", "parser", "idempotency", "pydantic"},
     "dispatch": {"boto3", "batch", "parser", "parameters", "pydantic", "requests"},
     "store": {"boto3", "batch", "parser", "parameters", "pydantic", "requests"},
-    "reconcile": {"boto3", "batch", "parser", "idempotency", "parameters", "pydantic", "requests"},
+    "reconcile": {"boto3", "idempotency", "parameters", "pydantic", "requests"},
 }
 # Powertools' logger brings it.
 ALWAYS = {"jmespath"}

@@ -2,7 +2,8 @@
 
 Parsing is strict because the same bytes are kept, digested and sent to a provider: no NaN, no name twice, no
 number that a double cannot hold, no half of a surrogate pair. In the canonical form names are sorted and numbers
-stand by value (1, 1.0 and 10e-1 are the same), so that a client may resend its request from any JSON library.
+stand by value (1, 1.0 and 10e-1 are the same), so that a client may resend its request from any JSON library. A large
+number that a double tells shortly (1e+300) is written as the double is, and not in three hundred digits.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from mediajobs.errors import BadRequest, TooLarge
 LIMIT = 64 * 1024
 DEPTH = 64
 _MAGNITUDE = 307  # decimal exponents that every double has, on both sides
+_LONGEST_WHOLE = 21  # digits of a whole number that is written out, where a double would tell it as shortly
 _NO_DOUBLE = "The body holds a number that no double can hold."
 
 # A string is skipped whole; one that never ends is skipped to the end, so the scan stays linear.
@@ -62,12 +64,11 @@ def parse(data: bytes) -> dict[str, Any]:
             text,
             parse_constant=_no_constant,
             parse_float=_number,
+            parse_int=_number,
             object_pairs_hook=_unique,
         )
     except json.JSONDecodeError as error:
         raise BadRequest(f"The body is not JSON: {error.msg} at character {error.pos}.") from None
-    except ValueError:
-        raise BadRequest("The body holds a number with too many digits.") from None
     if not isinstance(value, dict):
         raise BadRequest("The body is JSON but not an object; send {…}.")
     return value
@@ -133,7 +134,7 @@ def _write(value: object) -> str:
         case None | bool() | str():
             return json.dumps(value, ensure_ascii=False)
         case int():
-            return str(value)
+            return _whole(value)
         case float():
             return _write(_number(repr(value)))
         case Decimal():
@@ -145,6 +146,15 @@ def _write(value: object) -> str:
             return "[" + ",".join(map(_write, value)) + "]"
         case _:
             raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+def _whole(number: int) -> str:
+    """All its digits, or a double's shortest form where it is long and that form is exactly this value."""
+    text = str(number)
+    if len(text.lstrip("-")) <= _LONGEST_WHOLE:
+        return text
+    short = repr(float(number))
+    return short if Decimal(short) == number else text
 
 
 def _decimal(number: Decimal) -> str:

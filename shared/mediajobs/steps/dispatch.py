@@ -22,7 +22,7 @@ from mediajobs.jobs.events import (
     Word,
 )
 from mediajobs.jobs.model import Job
-from mediajobs.jobs.states import TERMINAL, Outcome, Reason, Source, State
+from mediajobs.jobs.states import TERMINAL, Reason, Source, State
 from mediajobs.messages import Do, Report, ReportKind, Request
 from mediajobs.pauses import after_answer
 from mediajobs.ports import ProviderAdapter, World
@@ -234,8 +234,3 @@ def word_of(job: Job, report: Report) -> Word:
         message=report.message,
         raw=report.raw,
     )
-
-
-def is_open(job: Job) -> bool:
-    """An attempt is under way and speaks for itself until its lease is over."""
-    return job.attempt is not None and job.attempt.outcome is Outcome.OPEN

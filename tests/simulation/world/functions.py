@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 from mediajobs import wiring
 from mediajobs.adapters.idempotency import submit_once
 from mediajobs.adapters.providers.registry import Registry
-from mediajobs.batches import tick_of
 from mediajobs.errors import NoAnswer, Retryable
 from mediajobs.messages import Request, Response
 from mediajobs.ports import LinkRules, ProviderAdapter, Upload, World
+from mediajobs.schedule import tick_of
 from mediajobs.steps.reconcile import RUN_MS, reconcile
 from tests.simulation.world.once import RecordedOnce
 from tests.simulation.world.process import Killed, Process

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from mediajobs.adapters.providers.registry import Registry
+from mediajobs.api.bodies import canonical, parse
 from mediajobs.errors import Unprocessable
 from mediajobs.jobs.events import AnswerKind
 from tests.unit.providers.kit import KEY, NOW, WEBHOOK_URL, ScriptedHttp, adapter, configured, job, said, secrets
@@ -39,6 +40,15 @@ def test_a_request_is_the_same_byte_for_byte_whatever_the_order_of_the_input() -
         b'"reference":"abcdefghijklmnopqrstuvwxyz.1.incarnation23",'
         b'"webhook_url":"https://jobs.example/v1/webhooks/acme/abc.1.token"}'
     )
+
+
+def test_numbers_reach_the_provider_with_the_value_that_the_caller_wrote() -> None:
+    """Through the canonical form that is kept, and as shortly as a double is told; whole ones stay whole."""
+    sent = '{"a":-1.5e300,"b":1e21,"c":0.1,"d":1.0,"e":1.5e-300,"f":9007199254740993,"g":1180591620717411303424}'
+    kept = json.loads(canonical(parse(f'{{"input":{sent}}}'.encode())))["input"]
+    body = adapter().request(job(), kept, None).body
+    expected = b'{"a":-1.5e+300,"b":1e+21,"c":0.1,"d":1,"e":1.5e-300,"f":9007199254740993,"g":1180591620717411303424}'
+    assert expected in body
 
 
 def test_a_rotated_api_key_does_not_change_the_request() -> None:
