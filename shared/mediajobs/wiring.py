@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from mediajobs import config
-from mediajobs.clock import Clock, SystemChance, SystemClock
+from mediajobs.clock import Clock, SystemChance
 from mediajobs.errors import ConfigurationError
+from mediajobs.lazy import Build, Handler, Lazy, Wired
 from mediajobs.log import EmfMetrics, JsonLog, describe_event, logged
 from mediajobs.ports import Settings, World
 
-Handler = Callable[[dict[str, Any], Any], Any]
 PROVIDERS = Path(__file__).resolve().parent.parent / "providers.toml"
 
 
@@ -144,39 +144,15 @@ class Parts:
         return Registry(load(PROVIDERS.read_text(encoding="utf-8")), http, secrets, clock=self.clock)
 
 
-class Lazy:
-    """A handler that is wired at its first invocation and logs one line at each."""
-
-    def __init__(
-        self, function: str, ports: str, build: Callable[[World], Handler], clock: Clock | None = None
-    ) -> None:
-        self._function = function
-        self._ports = ports
-        self._build = build
-        self._clock = clock
-        self._wired: tuple[Parts, Handler] | None = None
-
-    def at(self, clock: Clock) -> Lazy:
-        """The same function in another time: a recorded event is run at the moment at which it was signed."""
-        return Lazy(self._function, self._ports, self._build, clock)
-
-    def __call__(self, event: dict[str, Any], context: Any) -> Any:
-        made, run = self._wired = self._wired or self._wire()
-        if "once" in made.wanted:
-            made.once.register(context)
-        return run(event, context)
-
-    def _wire(self) -> tuple[Parts, Handler]:
-        made = Parts(self._function, frozenset(self._ports.split()), self._clock or SystemClock())
-        inner = self._build(made.world())
-        run = logged(
-            inner, name=self._function, log=made.log, metrics=made.metrics, clock=made.clock, describe=_describe
-        )
-        return made, run
+def _lazy(function: str, ports: str, build: Build, *, http: bool = False) -> Lazy:
+    return Lazy(function, ports, build, _wired, http=http)
 
 
-def _lazy(function: str, ports: str, build: Callable[[World], Handler]) -> Lazy:
-    return Lazy(function, ports, build)
+def _wired(function: str, ports: frozenset[str], build: Build, clock: Clock) -> Wired:
+    made = Parts(function, ports, clock)
+    inner = build(made.world())
+    run = logged(inner, name=function, log=made.log, metrics=made.metrics, clock=clock, describe=_describe)
+    return made.once.register if "once" in ports else None, run
 
 
 def _describe(event: Any, answer: Any) -> dict[str, object]:
@@ -207,7 +183,7 @@ def submit_handler() -> Lazy:
 
         return api.build(world, submit)
 
-    return _lazy("submit", "providers create", build)
+    return _lazy("submit", "providers create", build, http=True)
 
 
 def jobs_handler() -> Lazy:
@@ -219,7 +195,7 @@ def jobs_handler() -> Lazy:
 
         return api.build(world, jobs)
 
-    return _lazy("jobs", "providers objects", build)
+    return _lazy("jobs", "providers objects", build, http=True)
 
 
 def webhook_handler() -> Lazy:
@@ -231,7 +207,7 @@ def webhook_handler() -> Lazy:
 
         return api.build(world, webhook)
 
-    return _lazy("webhook", "providers secrets once http", build)
+    return _lazy("webhook", "providers secrets once http", build, http=True)
 
 
 def relay_handler() -> Lazy:

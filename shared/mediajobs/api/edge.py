@@ -18,7 +18,7 @@ from mediajobs.api import keys, problems, routes
 from mediajobs.api.problems import Answer
 from mediajobs.errors import ConfigurationError, MediaJobsError, NotFound, Problem, Unauthorized
 from mediajobs.messages import Caller
-from mediajobs.ports import World
+from mediajobs.ports import Log, World
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
@@ -68,7 +68,7 @@ def build(world: World, function: str, actions: Mapping[str, Action]) -> Handler
         raise ConfigurationError(f"{function} must have exactly the actions {[route.operation for route in own]}")
 
     def told(error: Exception) -> Answer:
-        return _told(world, app.current_event.raw_event, error)
+        return _told(world.log, app.current_event.raw_event, error)
 
     for route in own:
         rule = re.sub(r"\{(\w+)\}", r"<\1>", route.path)
@@ -80,9 +80,14 @@ def build(world: World, function: str, actions: Mapping[str, Action]) -> Handler
         try:
             return app.resolve(event, context)
         except Exception as error:  # noqa: BLE001 an event so odd that no route could be looked for
-            return _proxy(_told(world, event, error))
+            return _proxy(_told(world.log, event, error))
 
     return handler
+
+
+def unwired(log: Log, event: object, fault: Exception) -> dict[str, Any]:
+    """The answer of a function that could not be set up: the caller is told to come again, the operator why."""
+    return _proxy(_told(log, event, fault))
 
 
 def instance(event: object) -> str | None:
@@ -120,11 +125,11 @@ def _proxy(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _told(world: World, event: object, error: Exception) -> Answer:
+def _told(told_to: Log, event: object, error: Exception) -> Answer:
     problem = problems.as_problem(error)
     known = instance(event)
     if not isinstance(error, Problem):
-        log = world.log.warning if isinstance(error, MediaJobsError) else world.log.error
+        log = told_to.warning if isinstance(error, MediaJobsError) else told_to.error
         log("answered with a problem", problem=problem.slug, instance=known, error=error)
     try:
         scope = keys.caller(event).scope if isinstance(event, Mapping) else "user"

@@ -1,0 +1,61 @@
+"""A function that cannot be set up: who asks over HTTP gets an answer of ours, to everybody else it raises."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mediajobs import wiring
+from mediajobs.clock import Clock
+from mediajobs.errors import ConfigurationError
+from mediajobs.lazy import Build, Lazy, Wired
+from mediajobs.ports import World
+from tests.api.events import context, problem, proxy
+from tests.fakes.clock import VirtualClock
+
+ASKED = {
+    "submit": ("POST", "/v1/jobs"),
+    "jobs": ("GET", "/v1/jobs"),
+    "webhook": ("POST", "/v1/webhooks/sim"),
+}
+
+
+@pytest.mark.parametrize("function", ASKED)
+def test_a_function_without_its_settings_answers_503_and_logs_which(
+    function: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At each invocation, the first too: no setting is in the environment of a test."""
+    handler = getattr(wiring, f"{function}_handler")()
+    for _ in range(2):
+        answer = handler(proxy(*ASKED[function], body={}), context())
+        told = problem(answer, 503, "unavailable")
+        assert "TABLE" not in json.dumps(told)
+    assert ["TABLE" in str(vars(record)["error"]) for record in caplog.records] == [True, True]
+
+
+@pytest.mark.parametrize("function", ["authorize", "relay", "dispatch", "store", "reconcile"])
+def test_a_function_that_nobody_asks_over_http_raises(function: str) -> None:
+    """Its event comes again, and the gateway answers a failed authorizer itself."""
+    with pytest.raises(ConfigurationError, match="TABLE"):
+        getattr(wiring, f"{function}_handler")()({}, context())
+
+
+def test_what_failed_once_is_tried_anew_and_what_stands_is_kept() -> None:
+    """A secret or a table that was missing for a moment does not spoil a warm function."""
+    made: list[str] = []
+
+    def wire(function: str, _ports: frozenset[str], _build: Build, _clock: Clock) -> Wired:
+        made.append(function)
+        if len(made) == 1:
+            raise RuntimeError("not just now")
+        return None, lambda _event, _context: {"statusCode": 200}
+
+    def build(_world: World) -> Any:
+        raise AssertionError("wire does not build here")
+
+    lazy = Lazy("submit", "", build, wire, http=True, clock=VirtualClock())
+    problem(lazy(proxy("POST", "/v1/jobs"), context()), 500, "internal")
+    assert [lazy({}, context()) for _ in range(2)] == [{"statusCode": 200}] * 2
+    assert made == ["submit"] * 2
