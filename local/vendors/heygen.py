@@ -23,13 +23,13 @@ _WORDS = {"queued": "waiting", "processing": "processing", "completed": "complet
 _REFUSALS: dict[Reason, tuple[int, str, str]] = {
     "unauthorized": (401, "unauthorized", "The API key is not valid."),
     "blocked": (402, "insufficient_credit", "The account has no credit left."),
-    "rate_limited": (429, "rate_limited", "Too many requests."),
-    "unavailable": (503, "unavailable", "Try again later."),
-    "internal": (500, "internal", "Something went wrong."),
-    "not_found": (404, "not_found", "There is no such video."),
+    "rate_limited": (429, "rate_limit_exceeded", "Too many requests."),
+    "unavailable": (503, "service_unavailable", "Try again later."),
+    "internal": (500, "internal_error", "Something went wrong."),
+    "not_found": (404, "video_not_found", "There is no such video."),
     "no_page": (404, "not_found", "There is no such page."),
     "in_progress": (409, "request_in_progress", "The first request with this key still runs."),
-    "content_moderated": (400, "content_moderated", "The script breaks the content rules."),
+    "content_moderated": (400, "content_policy_violation", "The script breaks the content rules."),
 }
 
 

@@ -25,8 +25,6 @@ A, B, N, R, U = (
 )
 # Where refused content is told: at once, or by the job that fails.
 AT_ONCE = ("kling", "heygen")
-# HeyGen's adapter lists no code for refused content: such a submit is a fault of the request.
-MODERATED = {"heygen": ErrorCode.REJECTED}
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -73,11 +71,10 @@ def test_refused_content_is_no_fault_of_the_provider(line: Lines, name: str) -> 
     it = line(name)
     job, answered = it.submit(prompt="a forbidden-word")
     if name in AT_ONCE:
-        assert (answered.kind, answered.code) == (R, MODERATED.get(name, ErrorCode.CONTENT_MODERATED))
+        assert (answered.kind, answered.code) == (R, ErrorCode.CONTENT_MODERATED)
         return
     report = it.polled(job, lambda report: report.status is Status.FAILED)
-    # Replicate has a sentence for it and no code.
-    assert report.code is (ErrorCode.PROVIDER_ERROR if name == "replicate" else ErrorCode.CONTENT_MODERATED)
+    assert report.code is ErrorCode.CONTENT_MODERATED
 
 
 @pytest.mark.parametrize("name", VENDORS)

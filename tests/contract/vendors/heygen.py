@@ -1,8 +1,9 @@
-"""HeyGen v3: videos and the account's webhook endpoint. Source: developers.heygen.com (webhooks, videos, keys)."""
+"""HeyGen v3: videos and the account's webhook endpoint. Source: developers.heygen.com (webhooks, error codes)."""
 
 from __future__ import annotations
 
 from mediajobs.jobs.events import AnswerKind, Status
+from mediajobs.jobs.states import ErrorCode
 from mediajobs.messages import ReportKind
 from mediajobs.signatures import HmacForm, sign_body
 from tests.contract.vendors.shape import Case, Vendor, says
@@ -13,6 +14,7 @@ SECRET = "whsec_k7x9m2abcdefghij"
 LINK = "https://files2.heygen.ai/video/vid_xyz789.mp4?Signature=x"
 OURS = a_job().reference
 WORD = ReportKind.WORD
+USED_UP = ("quota_exceeded", "trial_limit_exceeded", "insufficient_credit")
 FORM = HmacForm(header="Heygen-Signature")
 
 
@@ -56,8 +58,18 @@ avatar = { kind = "video" }
         Case(name="invalid", said=(says(400, error("invalid_parameter")),), kind=AnswerKind.REJECTED),
         Case(name="key", said=(says(401, error("unauthorized")),), kind=AnswerKind.BLOCKED),
         Case(name="money", said=(says(402, error("insufficient_credit")),), kind=AnswerKind.BLOCKED),
-        Case(name="rate", said=(says(429, error("rate_limited"), retry_after="3"),), kind=AnswerKind.NOT_ACCEPTED),
-        Case(name="server", said=(says(500, error("internal")),), kind=AnswerKind.AMBIGUOUS),
+        *(Case(name=f"429 {code}", said=(says(429, error(code)),), kind=AnswerKind.BLOCKED) for code in USED_UP),
+        Case(
+            name="refused content",
+            said=(says(400, error("content_policy_violation")),),
+            kind=AnswerKind.REJECTED,
+            expect={"code": ErrorCode.CONTENT_MODERATED},
+        ),
+        Case(
+            name="rate", said=(says(429, error("rate_limit_exceeded"), retry_after="3"),), kind=AnswerKind.NOT_ACCEPTED
+        ),
+        Case(name="server", said=(says(500, error("internal_error")),), kind=AnswerKind.AMBIGUOUS),
+        Case(name="gateway", said=(says(503, error("service_unavailable")),), kind=AnswerKind.AMBIGUOUS),
     ),
     polls=(
         Case(
@@ -83,7 +95,15 @@ avatar = { kind = "video" }
             status=Status.FAILED,
             expect={"message": "bad script"},
         ),
-        Case(name="unknown id", said=(says(404, error("not_found")),), kind=ReportKind.GONE),
+        Case(
+            name="refused content",
+            said=(says(200, video("failed", failure_code="content_policy_violation", failure_message="no")),),
+            kind=WORD,
+            status=Status.FAILED,
+            expect={"code": ErrorCode.CONTENT_MODERATED},
+        ),
+        Case(name="unknown id", said=(says(404, error("video_not_found")),), kind=ReportKind.GONE),
+        Case(name="no credit", said=(says(402, error("insufficient_credit")),), kind=ReportKind.BLOCKED),
     ),
     cancels=(Case(name="there is no cancel", kind=ReportKind.REFUSED),),
     webhooks=(

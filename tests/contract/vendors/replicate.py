@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mediajobs.jobs.events import AnswerKind, Status
+from mediajobs.jobs.states import ErrorCode
 from mediajobs.messages import ReportKind
 from mediajobs.signatures import sign_standard
 from tests.contract.vendors.shape import Case, Vendor, says
@@ -29,6 +30,10 @@ def prediction(status: str, **more: object) -> dict[str, object]:
 
 DONE = prediction("succeeded", output=[LINK], completed_at="2027-01-15T08:00:10.5Z")
 EXPIRES = 1_800_000_010_500 + 3_600_000
+FLAGGED = (
+    "The input or output was flagged as sensitive. Please try again with different inputs. (E005)",
+    "NSFW content detected. Try running it again, or try a different prompt.",
+)
 WORD, RUNNING = ReportKind.WORD, Status.RUNNING
 
 REPLICATE = Vendor(
@@ -127,6 +132,16 @@ adapter = "replicate"
             kind=WORD,
             status=Status.FAILED,
             expect={"message": "CUDA out of memory"},
+        ),
+        *(
+            Case(
+                name=f"refused content: {text[:9]}",
+                said=(says(200, prediction("failed", error=text)),),
+                kind=WORD,
+                status=Status.FAILED,
+                expect={"code": ErrorCode.CONTENT_MODERATED},
+            )
+            for text in FLAGGED
         ),
         Case(name="canceled", said=(says(200, prediction("canceled")),), kind=WORD, status=Status.CANCELED),
         Case(name="aborted", said=(says(200, prediction("aborted")),), kind=WORD, status=Status.CANCELED),

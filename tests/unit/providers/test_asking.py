@@ -59,15 +59,16 @@ def test_the_accounts_fault_is_told_apart(status: int) -> None:
     assert poll(said(status, {})).kind is ReportKind.BLOCKED
 
 
-def test_a_refused_key_is_looked_at_anew_once() -> None:
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_looked_at_anew_once(status: int) -> None:
     """Asking again is safe; with the same key it is useless."""
     kept = secrets()
     kept.provider("acme")
     kept.put("acme", "sk-new")
-    http = ScriptedHttp(said(401, {}), said(200, RUNNING))
+    http = ScriptedHttp(said(status, {}), said(200, RUNNING))
     assert adapter(http, kept).poll(job(), "p-1").kind is ReportKind.WORD
     assert [sent.headers["Authorization"] for sent in http.gets] == [f"Bearer {KEY}", "Bearer sk-new"]
-    http = ScriptedHttp(said(401, {}))
+    http = ScriptedHttp(said(status, {}))
     assert adapter(http, secrets()).poll(job(), "p-1").kind is ReportKind.BLOCKED
 
 

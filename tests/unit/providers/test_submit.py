@@ -144,20 +144,21 @@ def test_an_error_text_of_any_type_becomes_one_line(value: Any) -> None:
     assert "\n" not in message
 
 
-def refused_then(*answers: Response | Exception) -> tuple[Answered, ScriptedHttp]:
-    """A 401 while another key is stored already, and what comes then."""
+def refused_then(*answers: Response | Exception, status: int = 401) -> tuple[Answered, ScriptedHttp]:
+    """A refusal of the key while another one is stored already, and what comes then."""
     kept = secrets()
     kept.provider("acme")  # cached by now
     kept.put("acme", "sk-new")
-    http = ScriptedHttp(said(401, {}), *answers)
+    http = ScriptedHttp(said(status, {}), *answers)
     made = adapter(http, kept)
     request = made.request(job(), {"prompt": "a"}, None)
     return made.submit(request, "t", 1, NOW), http
 
 
-def test_a_rotated_key_is_used_at_once() -> None:
-    """401 is listed: it proves that nothing was accepted, so a second send charges nobody twice."""
-    answered, http = refused_then(said(201, {"id": "p-1"}))
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_rotated_key_is_used_at_once(status: int) -> None:
+    """The status is listed: it proves that nothing was accepted, so a second send charges nobody twice."""
+    answered, http = refused_then(said(201, {"id": "p-1"}), status=status)
     assert answered.kind is AnswerKind.ACCEPTED
     assert [sent.headers["Authorization"] for sent in http.submits] == [f"Bearer {KEY}", "Bearer sk-new"]
     assert http.submits[0].body == http.submits[1].body

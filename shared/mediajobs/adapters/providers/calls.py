@@ -19,6 +19,8 @@ from mediajobs.ports import Http, LinkRules
 # Names may have slashes and keep them; ids and keys are escaped.
 _WHOLE = frozenset({"model", "endpoint"})
 _BLOCKED = frozenset({401, 402, 403})
+# By which vendors tell that they do not know a key, any more perhaps: 401, or 403 where they have no 401.
+KEY_REFUSED = frozenset({401, 403})
 _MISSING = frozenset({404, 410})
 
 
@@ -61,7 +63,7 @@ class Calls:
         except Retryable as fault:
             return unavailable(reading.words(str(fault)))
         answer = self._send(method, url, key)
-        if isinstance(answer, Response) and answer.status == 401:
+        if isinstance(answer, Response) and answer.status in KEY_REFUSED:
             newer = self._credentials.newer_api_key(key)
             return answer if newer is None else self._send(method, url, newer)
         return answer

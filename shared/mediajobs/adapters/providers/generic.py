@@ -13,7 +13,7 @@ from urllib.parse import quote
 from mediajobs.adapters.providers import reading
 from mediajobs.adapters.providers.answers import Attempt, read_answer
 from mediajobs.adapters.providers.asking import Asking, Place
-from mediajobs.adapters.providers.calls import filled
+from mediajobs.adapters.providers.calls import KEY_REFUSED, filled
 from mediajobs.adapters.providers.config import Provider
 from mediajobs.adapters.providers.credentials import Credentials
 from mediajobs.adapters.providers.proving import proof
@@ -245,7 +245,7 @@ class GenericAdapter:
             return attempt.answered(AnswerKind.AMBIGUOUS, reading.redacted(str(fault), seen)), False
         answered = self.outcome(response, attempt)
         told_inside = response.status < 300 and answered.kind is AnswerKind.BLOCKED
-        return answered, response.status == 401 or told_inside
+        return answered, response.status in KEY_REFUSED or told_inside
 
 
 def canonical(document: dict[str, object]) -> bytes:
