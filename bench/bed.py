@@ -28,23 +28,26 @@ _CREDENTIALS = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", 
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
 
 
-def _providers(url: str) -> str:
-    """The laptop's providers; `sim` has a model that takes as long as most do in the world."""
+def _providers(url: str, more: str) -> str:
+    """The laptop's providers, and more; `sim` has a model that takes as long as most do in the world."""
     models = "[providers.sim.models]\n"
     text = configuration(url).replace("max_run_s = 60", "max_run_s = 7200", 1)
-    return text.replace(models, f'{models}long-1 = {{ kind = "video", expected_s = 300 }}\n')
+    return text.replace(models, f'{models}long-1 = {{ kind = "video", expected_s = 300 }}\n') + more
 
 
 class Bed(AbstractContextManager["Bed"]):
-    """Use as a context. `client` speaks to the emulator directly; the functions speak through `wire`."""
+    """Use as a context. `client` speaks to the emulator directly; the functions speak through `wire`.
 
-    def __init__(self, endpoint: str, directory: Path) -> None:
+    `more` is TOML of providers that are configured beside those that do the work.
+    """
+
+    def __init__(self, endpoint: str, directory: Path, *, more: str = "") -> None:
         self.client: Clients = clients(endpoint)
         self.wire = Wire(endpoint)
         self.provider = ScriptedProvider()
         self._template = resources.template()
         self.names = resources.create(self.client)
-        self._layer = packages.layer(directory / "layer", _providers(self.provider.url))
+        self._layer = packages.layer(directory / "layer", _providers(self.provider.url, more))
         self._runtime = packages.runtime(directory / "runtime")
         self._sandboxes: dict[str, Sandbox] = {}
         self._shards: dict[str, str] = {}

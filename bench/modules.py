@@ -19,6 +19,7 @@ COSTLY = {
     "parameters": f"{_POWERTOOLS}.utilities.parameters",
     "parser": f"{_POWERTOOLS}.utilities.parser",
 }
+_PROVIDERS = "mediajobs.adapters.providers."
 _EDGES = "mediajobs.api."
 _SHARED_EDGES = frozenset({"edge", "keys", "bodies", "problems", "routes", "schemas", "answers"})
 
@@ -33,6 +34,12 @@ def edges(modules: Iterable[str]) -> frozenset[str]:
     """The edges of functions among these modules."""
     names = {name.removeprefix(_EDGES) for name in modules if name.startswith(_EDGES)}
     return frozenset(names - _SHARED_EDGES)
+
+
+def adapters(modules: Iterable[str], names: Iterable[str]) -> frozenset[str]:
+    """Those of the named provider adapters that are among these modules."""
+    loaded = frozenset(modules)
+    return frozenset(name for name in names if f"{_PROVIDERS}{name}" in loaded)
 
 
 def steps(modules: Iterable[str]) -> frozenset[str]:

@@ -291,6 +291,12 @@ class Providers(Protocol):
         """Raises KeyError for an unknown name."""
         ...
 
+    def traits(self, name: str, model: str | None = None) -> Traits:
+        """What the adapter's `traits` are, without loading it; of the first model where none is named. Raises KeyError
+        for an unknown name.
+        """
+        ...
+
 
 class Secrets(Protocol):
     """Secrets Manager, cached; `refresh` forces at most one call per half minute and name."""

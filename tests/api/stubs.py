@@ -58,6 +58,10 @@ class Providers:
     def get(self, name: str) -> Any:
         return {"sim": Adapter()}[name]
 
+    def traits(self, name: str, model: str | None = None) -> Traits:
+        adapter = self.get(name)
+        return adapter.traits(model or adapter.models()[0])
+
 
 class Links:
     """Implements what of `ports.Objects` reading a job needs."""

@@ -158,3 +158,7 @@ class MemoryProviders:
 
     def get(self, name: str) -> ProviderAdapter:
         return self._adapters[name]
+
+    def traits(self, name: str, model: str | None = None) -> Traits:
+        adapter = self.get(name)
+        return adapter.traits(model or adapter.models()[0])

@@ -86,7 +86,6 @@ def wake(world: World, provider_name: str) -> int:
         return 0  # it left the configuration; its jobs end by their start deadline or by a person
     if not world.store.waiting(provider_name, 1):
         return 0  # nearly always: asked first, because it costs half of what the slots cost
-    adapter = world.providers.get(provider_name)
     provider = world.store.provider(provider_name)
     now = world.clock.now()
     delay = 0
@@ -94,7 +93,7 @@ def wake(world: World, provider_name: str) -> int:
         if provider.pause.reason is not PauseReason.RETRY_AFTER:
             return 0
         delay = min(provider.pause.until - now, LONGEST_DELAY_MS)
-    free = provider.free(limit_of(world, adapter.traits(adapter.models()[0])))
+    free = provider.free(limit_of(world, world.providers.traits(provider_name)))
     if not free:
         return 0
     ids = world.store.waiting(provider_name, len(free))
@@ -122,9 +121,8 @@ def tend(world: World, provider_name: str) -> None:
 
 def _resumable_holder(world: World, provider: Provider) -> str | None:
     """A job that has its slot and cannot charge twice goes as probe before the first of the waiting room."""
-    adapter = world.providers.get(provider.name)
     now = world.clock.now()
     for job in world.store.load_many(provider.holders):
-        if is_resumable(job, adapter.traits(job.model), now):
+        if is_resumable(job, world.providers.traits(provider.name, job.model), now):
             return job.id
     return None

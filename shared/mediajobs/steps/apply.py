@@ -43,7 +43,7 @@ def limit_of(world: World, traits: Traits) -> int:
 def traits_of(world: World, job: Job) -> Traits:
     """The provider's traits; one that left the configuration has the defaults, so that its jobs can still be ended."""
     try:
-        return world.providers.get(job.provider).traits(job.model)
+        return world.providers.traits(job.provider, job.model)
     except KeyError:
         return Traits(provider=job.provider)
 

@@ -100,8 +100,7 @@ def provider_state(world: World, caller: Caller, name: str) -> tuple[Provider, i
     _operators_only(caller)
     _known(world, name)
     provider = world.store.provider(name)
-    adapter = world.providers.get(name)
-    return provider, provider.limit(limit_of(world, adapter.traits(adapter.models()[0])))
+    return provider, provider.limit(limit_of(world, world.providers.traits(name)))
 
 
 def set_provider(

@@ -80,8 +80,7 @@ def _serve(world: World, end: int, each: Each) -> int:
 def _falls_due_soon(world: World) -> bool:
     """A job in flight at a provider of seconds falls due within this very run, though the index had it not yet."""
     for name in world.providers.names():
-        adapter = world.providers.get(name)
-        quick = first_poll(adapter.traits(adapter.models()[0])) < QUICK_MS
+        quick = first_poll(world.providers.traits(name)) < QUICK_MS
         if quick and world.store.provider(name).held:
             return True
     return False

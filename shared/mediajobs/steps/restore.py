@@ -91,6 +91,6 @@ def _job(world: World, line: Mapping[str, object]) -> Job:
 
 def _traits(world: World, provider: str, model: str) -> Traits:
     try:
-        return world.providers.get(provider).traits(model)
+        return world.providers.traits(provider, model)
     except KeyError:
         return Traits(provider=provider)

@@ -115,3 +115,6 @@ class TapeProviders:
 
     def get(self, name: str) -> Any:
         return self._adapter
+
+    def traits(self, name: str, model: str | None = None) -> Traits:
+        return self._adapter.traits(model or "")

@@ -11,6 +11,7 @@ from mediajobs import wiring
 from mediajobs.adapters.idempotency import submit_once
 from mediajobs.adapters.providers.registry import Registry
 from mediajobs.errors import NoAnswer, Retryable
+from mediajobs.jobs.events import Traits
 from mediajobs.messages import Request, Response
 from mediajobs.ports import LinkRules, ProviderAdapter, Upload, World
 from mediajobs.schedule import tick_of
@@ -182,6 +183,11 @@ class _Providers:
         if name not in self.names():
             raise KeyError(name)
         return self._registry.get(name)
+
+    def traits(self, name: str, model: str | None = None) -> Traits:
+        if name not in self.names():
+            raise KeyError(name)
+        return self._registry.traits(name, model)
 
 
 class _Objects:

@@ -18,6 +18,7 @@ from mediajobs.adapters.providers.config import Provider
 from mediajobs.adapters.providers.credentials import Credentials
 from mediajobs.adapters.providers.proving import proof
 from mediajobs.adapters.providers.reading import Unusable
+from mediajobs.adapters.providers.traits import traits
 from mediajobs.adapters.providers.vocabulary import Path, Vocabulary
 from mediajobs.clock import Clock
 from mediajobs.errors import (
@@ -63,24 +64,7 @@ class GenericAdapter:
         return tuple(self.config.models)
 
     def traits(self, model: str) -> Traits:
-        """What the rules need to know; a model that left the configuration has the provider's own times."""
-        config, timing = self.config, self.config.timing
-        entry = config.models.get(model)
-        per_job = config.submit.webhook_field or config.submit.webhook_query
-        return Traits(
-            provider=self.name,
-            idempotent=config.idempotency is not None,
-            key_life_s=int(config.idempotency.key_life_s) if config.idempotency else 0,
-            lookup=config.lookup is not None,
-            cancel=config.cancel is not None,
-            webhooks=self._webhooks and config.webhook is not None and config.webhook.trusted,
-            account_webhooks=self._webhooks and config.webhook is not None and per_job is None,
-            expected_s=entry.expected_s if entry and entry.expected_s is not None else timing.expected_s,
-            max_run_s=timing.max_run_s,
-            poll_floor_s=timing.poll_floor_s,
-            lost_after=timing.lost_after,
-            limit=config.limit,
-        )
+        return traits(self.name, self.config, model, webhooks=self._webhooks)
 
     def check_input(self, model: str, body: dict[str, object]) -> None:
         """Raise Unprocessable where the model is unknown, a field is missing, or one is ours to set."""

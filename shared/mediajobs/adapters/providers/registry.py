@@ -5,7 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 
 from mediajobs.adapters.providers.config import Configuration
+from mediajobs.adapters.providers.traits import traits
 from mediajobs.clock import Clock, SystemClock
+from mediajobs.jobs.events import Traits
 from mediajobs.ports import Http, ProviderAdapter, Secrets
 
 # Named, not imported: a vendor's module is loaded where a job of that vendor is at hand, and nowhere else.
@@ -47,6 +49,11 @@ class Registry:
         if name not in self._adapters:
             self._adapters[name] = self._made(name)
         return self._adapters[name]
+
+    def traits(self, name: str, model: str | None = None) -> Traits:
+        """As the adapter has them."""
+        provider = self._config.providers[name]
+        return traits(name, provider, model or next(iter(provider.models)), webhooks=self._webhooks)
 
     def _made(self, name: str) -> ProviderAdapter:
         provider = self._config.providers[name]
