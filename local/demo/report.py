@@ -19,6 +19,10 @@ def figures(truth: Truth, seconds: float, aws_requests: int, violations: list[st
         "by_status": dict(Counter(str(job.get("status")) for job in truth.jobs.values())),
         "charges": truth.ledger["charges"],
         "duplicate_charges": truth.duplicate_charges,
+        "blocked_submits": truth.blocked_submits,
+        "jobs_that_met_the_block": dict(
+            Counter(str(truth.jobs[job_id].get("status")) for job_id in sorted(truth.met_the_block))
+        ),
         "lost": len(truth.lost),
         "stuck": len(truth.stuck),
         "published": len(messages),
@@ -50,6 +54,10 @@ def show(truth: Truth, report: dict[str, Any]) -> None:
         (f"status {_told(report['by_status'])}", f"ended {_told(states)}"),
         (f"attention {_told(report['attention']) or 'none'}", f"submits refused {truth.ledger['refused']}"),
         (f"settled by {_told(report['settled_by'])}", f"events sent {len(events)}, polls {truth.ledger['polls']}"),
+        (
+            f"met the block {_told(report['jobs_that_met_the_block']) or 'none'}",
+            f"submits refused by the block {report['blocked_submits']}",
+        ),
         (
             f"limit {report['max_in_flight']}",
             f"most in flight at once {report['max_in_flight_seen']}",

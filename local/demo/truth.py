@@ -71,6 +71,19 @@ class Truth:
         polls = sum(job["polls"] for job in self.ledger["jobs"] if job["reference"].split(".")[0] in by_webhook)
         return round(polls / len(by_webhook), 3) if by_webhook else 0.0
 
+    @property
+    def met_the_block(self) -> set[str]:
+        """Jobs of which a submit was refused because the account was blocked."""
+        return {job_id for job_id in map(_job_of, self._blocked) if job_id in self.jobs}
+
+    @property
+    def blocked_submits(self) -> int:
+        return len(self._blocked)
+
+    @property
+    def _blocked(self) -> list[dict[str, Any]]:
+        return [submit for submit in self.ledger["submits"] if submit["fault"] == "blocked"]
+
     def violations(self) -> list[str]:
         """One line for each thing that must not be, by the number of its invariant."""
         found = [f"invariant 2: {self.duplicate_charges} duplicate charges"] if self.duplicate_charges else []
@@ -83,6 +96,7 @@ class Truth:
         found += [f"invariant 6: {job_id} is stuck" for job_id in self.stuck]
         found += [f"lost: {job_id}" for job_id in self.lost]
         found += [f"invariant 7: {job_id} was ended by the system while it lived" for job_id in self._ended_alive()]
+        found += [f"blocked: {job_id} failed for the account's fault" for job_id in self._failed_by_the_block()]
         return found
 
     def unasked_submissions(self, resubmitted: set[str]) -> list[str]:
@@ -116,6 +130,13 @@ class Truth:
         found = [f"invariant 5: {job_id} was never published" for job_id in terminal - told.keys()]
         return found + [f"invariant 5: {job_id} was published {n} times" for job_id, n in told.items() if n > 1]
 
+    def _failed_by_the_block(self) -> list[str]:
+        """Ended as rejected though no answer but the account's refusals said so."""
+        known = {_job_of(job) for job in self.ledger["jobs"]}
+        known |= {_job_of(submit) for submit in self.ledger["submits"] if submit["answer"] == "rejected"}
+        codes = {job_id: (self.jobs[job_id].get("error") or {}).get("code") for job_id in self.met_the_block}
+        return [job_id for job_id, code in codes.items() if code == "rejected" and job_id not in known]
+
     def _ended_alive(self) -> list[str]:
         """Failed or canceled by the system although the current submission's provider job succeeded."""
         best = {}
@@ -130,6 +151,11 @@ class Truth:
             if head["state"] in ("failed", "canceled") and alive and not person:
                 found.append(job_id)
         return found
+
+
+def _job_of(entry: Mapping[str, Any]) -> str:
+    """Our job that a line of the ledger is about."""
+    return str(entry["reference"]).partition(".")[0]
 
 
 def settler(job: Job) -> str | None:
@@ -148,9 +174,9 @@ def read(
     `names` says which of our jobs is meant by what a provider that is told no reference calls them.
     """
     ledger = requests.get(f"{info['provider_url']}/_ledger", timeout=30).json()
-    for job in ledger["jobs"]:
-        known_as, _, rest = job["reference"].partition(".")
-        job["reference"] = f"{(names or {}).get(known_as, known_as)}.{rest}"
+    for entry in (*ledger["jobs"], *ledger["submits"]):
+        known_as, _, rest = entry["reference"].partition(".")
+        entry["reference"] = f"{(names or {}).get(known_as, known_as)}.{rest}"
     messages = once(_drain(client("sqs"), info["queue_urls"]["subscriber"]))
     heads, slots = table(client("dynamodb"), info["table"])
     return Truth(

@@ -172,7 +172,7 @@ def test_operator_answers_by_what_the_provider_lists(
 
 
 def truth(**fields: Any) -> Truth:
-    ledger = {"jobs": [], "charges": 0, "charges_by_reference": {}}
+    ledger = {"jobs": [], "submits": [], "charges": 0, "charges_by_reference": {}}
     given: dict[str, Any] = {"jobs": {}, "ledger": ledger, "published": {}, "messages": [], "heads": {}, "slots": {}}
     return Truth(**given | {"limit": 4} | fields)
 
@@ -182,6 +182,22 @@ def test_second_submission_needs_a_person() -> None:
     jobs = [{"reference": name, "state": "completed"} for name in ("a.1.x", "b.2.y", "c.2.z")]
     assert truth(ledger={"jobs": jobs}).unasked_submissions({"b"}) == [
         "invariant 2: c was submitted anew and nobody asked for it"
+    ]
+
+
+def test_a_job_that_fails_for_the_accounts_fault_is_a_violation() -> None:
+    """Rejected by nobody and taken by nobody: only the refusal of the account stands behind it."""
+
+    def submit(job: str, answer: str, fault: str = "") -> dict[str, str]:
+        return {"reference": f"{job}.1.x", "answer": answer, "fault": fault}
+
+    failed = {"status": "failed", "error": {"code": "rejected"}, "history": []}
+    refused = [submit(job, "refused", "blocked") for job in ("a", "b", "c")]
+    ledger = {"jobs": [], "submits": [*refused, submit("b", "rejected")], "charges_by_reference": {}}
+    found = truth(jobs={"a": failed, "b": failed, "c": {"status": "pending", "history": []}}, ledger=ledger)
+    assert (found.blocked_submits, found.met_the_block) == (3, {"a", "b", "c"})
+    assert [line for line in found.violations() if line.startswith("blocked")] == [
+        "blocked: a failed for the account's fault"
     ]
 
 
