@@ -76,7 +76,7 @@ test: ## everything CI runs: lint, then all tests, end to end on a deployed stac
 
 .PHONY: test-fast
 test-fast: setup-dev setup-ministack ## all tests that need no deployed stack
-	@$(DEV)/python -m pytest -q -m "not stack"
+	@$(DEV)/python -m pytest -q -n 2 --dist loadfile -m "not stack"
 
 .PHONY: test-stack
 test-stack: setup ## only the end-to-end tests, on a deployed stack
