@@ -100,9 +100,9 @@ class Parts:
         return lambda job: submit_once(store, job)
 
     def _http(self) -> Any:
-        from mediajobs.adapters.http import WebHttp
+        from mediajobs.adapters.http import WITHIN_A_CALL, WebHttp
 
-        return WebHttp()
+        return WebHttp(limits=WITHIN_A_CALL if self.function == "webhook" else None)
 
     def _secrets(self) -> Any:
         from mediajobs.adapters.secrets import ManagedSecrets

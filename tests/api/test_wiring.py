@@ -12,8 +12,10 @@ from mediajobs.clock import Clock
 from mediajobs.errors import ConfigurationError
 from mediajobs.lazy import Build, Lazy, Wired
 from mediajobs.ports import World
+from mediajobs.wiring import Parts
 from tests.api.events import context, problem, proxy
 from tests.fakes.clock import VirtualClock
+from tests.template.reading import functions, load
 
 ASKED = {
     "submit": ("POST", "/v1/jobs"),
@@ -33,6 +35,14 @@ def test_a_function_without_its_settings_answers_503_and_logs_which(
         told = problem(answer, 503, "unavailable")
         assert "TABLE" not in json.dumps(told)
     assert ["TABLE" in str(vars(record)["error"]) for record in caplog.records] == [True, True]
+
+
+@pytest.mark.parametrize(("function", "asks"), [("webhook", 2), ("dispatch", 1)])
+def test_a_function_asks_providers_within_its_own_time(function: str, asks: int) -> None:
+    """A silent provider is noted as such, before Lambda ends the function; fal's result takes two questions."""
+    timeout_s = functions(load())[function.capitalize()]["Timeout"]
+    http = Parts(function, frozenset({"http"}), VirtualClock())._http()
+    assert asks * http._limits.answer_s + 3 <= timeout_s
 
 
 @pytest.mark.parametrize("function", ["authorize", "relay", "dispatch", "store", "reconcile"])

@@ -45,6 +45,10 @@ class Limits:
     stream_s: float = 840.0
 
 
+# For a function that is itself waited for: two questions and what is written then must end within its 25 s.
+WITHIN_A_CALL = Limits(connect_s=3.0, read_s=8.0, answer_s=10.0)
+
+
 class WebStream:
     """Implements `ports.Stream`."""
 
