@@ -21,7 +21,12 @@ from mediajobs.api.routes import ROUTES, Route
 KEPT = Path(__file__).resolve().parent.parent / "docs" / "openapi.json"
 VERSION = "1.0.0"
 
-_BODIES: tuple[type[BaseModel], ...] = (schemas.Submit, schemas.Resolve, schemas.ProviderChange)
+_BODIES: tuple[type[BaseModel], ...] = (
+    schemas.Submit,
+    schemas.NewUpload,
+    schemas.Resolve,
+    schemas.ProviderChange,
+)
 _ANSWERS: tuple[type[BaseModel], ...] = (
     answers.Accepted,
     answers.Job,
@@ -29,7 +34,17 @@ _ANSWERS: tuple[type[BaseModel], ...] = (
     answers.Problem,
     answers.Provider,
     answers.Received,
+    answers.Upload,
 )
+
+# Answers that are no JSON.
+_SAID: dict[str, dict[str, Any]] = {
+    "file": {
+        "description": "The file, under its own type.",
+        "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
+    },
+    "elsewhere": {"description": "A large file is read at Location, within a few minutes."},
+}
 
 _WHEN = {
     400: "Not JSON, or the Idempotency-Key is missing or unusable.",
@@ -67,6 +82,14 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "description": "request_id, submission and token, as given to the provider.",
         "schema": {"type": "string"},
     },
+    "InputReference": {
+        "name": "ref",
+        "in": "path",
+        "required": True,
+        "description": "request_id and token, as given to the provider.",
+        "schema": {"type": "string"},
+    },
+    "InputName": {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}},
     "Limit": {
         "name": "limit",
         "in": "query",
@@ -88,7 +111,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 }
 
 HEADERS: dict[str, dict[str, Any]] = {
-    "Location": {"description": "Where to read the job.", "schema": {"type": "string"}},
+    "Location": {"description": "Where to read it.", "schema": {"type": "string"}},
     "Idempotency-Replayed": {
         "description": "true where the key had been used before.",
         "schema": {"type": "string", "const": "true"},
@@ -152,7 +175,7 @@ def _operation(route: Route) -> dict[str, Any]:
         operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": _ref(route.body)}}}
     responses: dict[str, Any] = {}
     for status, schema in route.answers.items():
-        responses[str(status)] = {
+        responses[str(status)] = _SAID.get(schema) or {
             "description": _first_line(schema),
             "content": {"application/json": {"schema": _ref(schema)}},
         }

@@ -176,6 +176,15 @@ class Upload(Protocol):
     def abort(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peeked:
+    """An object as it was at one moment: its whole size, its first bytes, and the mark of this very content."""
+
+    size: int
+    etag: str
+    body: bytes
+
+
 class Objects(Protocol):
     """S3."""
 
@@ -189,6 +198,18 @@ class Objects(Protocol):
 
     def delete(self, keys: Sequence[str]) -> None:
         """Remove objects of a run that was given up."""
+        ...
+
+    def form(self, key: str, *, content_type: str, most_bytes: int, seconds: int) -> tuple[str, dict[str, str]]:
+        """URL and fields of a form that puts one file of this type, of 1 to `most_bytes` bytes, under this key."""
+        ...
+
+    def peek(self, key: str, most: int) -> Peeked | None:
+        """The object's first `most` bytes; None where there is none."""
+        ...
+
+    def copy(self, source: str, key: str, *, etag: str, content_type: str) -> None:
+        """Copy the object as it was peeked at; raises Retryable where it has changed since."""
         ...
 
 
@@ -243,6 +264,10 @@ class ProviderAdapter(Protocol):
 
     def check_input(self, model: str, body: dict[str, object]) -> None:
         """Raise Unprocessable where the input cannot be right."""
+        ...
+
+    def input_limits(self, model: str) -> dict[str, int]:
+        """The kinds of file that may be handed in for this model, and the most bytes of each."""
         ...
 
     def request(self, job: Job, body: dict[str, object], webhook_url: str | None) -> Request:

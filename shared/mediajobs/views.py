@@ -16,6 +16,7 @@ from mediajobs.jobs.rules_people import decisions
 from mediajobs.jobs.states import PUBLIC_STATUS, TERMINAL, State
 from mediajobs.messages import Progress
 from mediajobs.pauses import PauseReason, Provider
+from mediajobs.uploads import Form
 
 SCHEMA_VERSION = "1"
 OPERATOR = "operator"
@@ -102,6 +103,18 @@ def provider(state: Provider, limit: int) -> dict[str, Any]:
             "until": iso(pause.until) if ends else None,
             "note": pause.note,
         },
+    }
+
+
+def upload(form: Form) -> dict[str, Any]:
+    """The form by which a caller hands a file in."""
+    return {
+        "upload": f"upload:{form.upload.name}",
+        "url": form.url,
+        "fields": form.fields,
+        "max_bytes": form.most_bytes,
+        "form_expires_at": iso(form.until),
+        "expires_at": iso(form.upload.until),
     }
 
 

@@ -33,6 +33,19 @@ class Denied:
         raise ConfigurationError(self._text)
 
 
+class Later:
+    """Stands for a port that few invocations ask: it is made, and its modules are loaded, when the first one does."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._made is None:
+            self._made = self._make()
+        return getattr(self._made, name)
+
+
 class Parts:
     """Builds the ports of one function, each at most once."""
 
@@ -54,7 +67,8 @@ class Parts:
         store = DynamoStore(self._client("dynamodb"), self.config.TABLE, clock=self.clock, chance=self.chance)
         self.once = self._build("once", self._once)
         http = self._build("http", self._http)
-        secrets = self._build("secrets", self._secrets)
+        # "tokens?" is given only what signs our own URLs; its role reads no provider's secret.
+        secrets = self._build("tokens" if "tokens?" in self.wanted else "secrets", self._secrets)
         return World(
             clock=self.clock,
             chance=self.chance,
@@ -78,6 +92,8 @@ class Parts:
         )
 
     def _build(self, port: str, make: Callable[[], Any]) -> Any:
+        if f"{port}?" in self.wanted:
+            return cast("Any", Later(make))
         return make() if port in self.wanted else self._denied(port)
 
     def _denied(self, port: str) -> Any:
@@ -107,7 +123,7 @@ class Parts:
     def _secrets(self) -> Any:
         from mediajobs.adapters.secrets import ManagedSecrets
 
-        self.config.needs("SECRET_PREFIX")
+        self.config.needs("TOKENS_SECRET" if "tokens?" in self.wanted else "SECRET_PREFIX")
         return ManagedSecrets(
             self._client("secretsmanager"),
             self.clock,
@@ -175,7 +191,7 @@ def authorize_handler() -> Lazy:
 
 
 def submit_handler() -> Lazy:
-    """POST /v1/jobs."""
+    """POST /v1/jobs and /v1/uploads."""
 
     def build(world: World) -> Handler:
         from mediajobs.api import submit as api
@@ -183,11 +199,11 @@ def submit_handler() -> Lazy:
 
         return api.build(world, submit)
 
-    return _lazy("submit", "providers create", build, http=True)
+    return _lazy("submit", "providers create objects?", build, http=True)
 
 
 def jobs_handler() -> Lazy:
-    """Reads, cancel, resolve, and a provider's pause and limit."""
+    """Reads, cancel, resolve, a provider's pause and limit, and the files of inputs for providers."""
 
     def build(world: World) -> Handler:
         from mediajobs.api import jobs as api
@@ -195,7 +211,7 @@ def jobs_handler() -> Lazy:
 
         return api.build(world, jobs)
 
-    return _lazy("jobs", "providers objects", build, http=True)
+    return _lazy("jobs", "providers objects tokens?", build, http=True)
 
 
 def webhook_handler() -> Lazy:

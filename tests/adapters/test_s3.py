@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import tracemalloc
 from collections.abc import Iterator
 from typing import Any
@@ -174,3 +175,50 @@ def test_object_that_s3_would_not_delete_is_reported() -> None:
 
     with pytest.raises(Retryable):
         S3Objects(Keeping(), BUCKET).delete(["a", "b"])  # type: ignore[arg-type]
+
+
+def test_copy_names_what_was_looked_at() -> None:
+    """By its ETag; type and tags are ours to say."""
+    client = Recording()
+    S3Objects(client, BUCKET).copy("uploads/a", "inputs/a", etag='"e"', content_type="image/png")  # type: ignore[arg-type]
+    assert client.calls == [
+        (
+            "copy_object",
+            {
+                "Bucket": BUCKET,
+                "Key": "inputs/a",
+                "CopySource": {"Bucket": BUCKET, "Key": "uploads/a"},
+                "CopySourceIfMatch": '"e"',
+                "MetadataDirective": "REPLACE",
+                "ContentType": "image/png",
+                "TaggingDirective": "REPLACE",
+            },
+        )
+    ]
+
+
+@pytest.mark.parametrize("code", ["NoSuchKey", "AccessDenied", "InvalidRange"])
+def test_what_is_not_there_is_none_however_s3_says_so(code: str) -> None:
+    """Without the right to list, S3 calls a missing object denied."""
+    objects = S3Objects(Recording({"get_object": refusal(code)}), BUCKET)  # type: ignore[arg-type]
+    assert objects.peek("uploads/a", 10) is None
+
+
+@pytest.mark.parametrize(("code", "expected"), [("SlowDown", Throttled), ("InternalError", Retryable)])
+def test_a_bucket_that_does_not_answer_is_no_missing_upload(code: str, expected: type[Exception]) -> None:
+    objects = S3Objects(Recording({"get_object": refusal(code), "copy_object": refusal(code)}), BUCKET)  # type: ignore[arg-type]
+    with pytest.raises(expected):
+        objects.peek("uploads/a", 10)
+    with pytest.raises(expected):
+        objects.copy("uploads/a", "inputs/a", etag="e", content_type="image/png")
+
+
+def test_form_says_key_type_and_size_in_what_is_signed(s3: Any) -> None:
+    """What a client changes in its fields is not what the policy says."""
+    url, fields = S3Objects(s3, BUCKET).form("uploads/a", content_type="image/png", most_bytes=10, seconds=60)
+    assert urlsplit(url).netloc == f"{BUCKET}.s3.eu-west-1.amazonaws.com"
+    policy = json.loads(base64.b64decode(fields["policy"]))
+    assert {"key": "uploads/a"} in policy["conditions"]
+    assert {"Content-Type": "image/png"} in policy["conditions"]
+    assert ["content-length-range", 1, 10] in policy["conditions"]
+    assert fields["x-amz-algorithm"] == "AWS4-HMAC-SHA256"

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import requests
 from moto import mock_aws
 
 from mediajobs.adapters import aws as sdk
 from mediajobs.adapters.s3 import PART_BYTES, S3Objects, client_config
+from mediajobs.errors import Retryable
 from mediajobs.ports import Objects
 from tests.contract.aws import CREDENTIALS
 from tests.fakes.objects import MemoryObjects
@@ -36,8 +38,8 @@ def _memory() -> Bucket:
     return Bucket(objects, read)
 
 
-def _s3() -> Bucket:
-    client: Any = sdk.client("s3", config=client_config(), **CREDENTIALS)
+def _s3(endpoint: str | None = None) -> Bucket:
+    client: Any = sdk.client("s3", config=client_config(), endpoint_url=endpoint, **CREDENTIALS)
     client.create_bucket(Bucket=BUCKET)
 
     def read(key: str) -> tuple[bytes, str] | None:
@@ -116,3 +118,77 @@ def test_link_names_the_object(bucket: Bucket) -> None:
     link = bucket.objects.link("results/job/0", seconds=60, content_type="video/mp4", name="job-0.mp4")
     assert link.startswith("https://")
     assert "results/job/0" in link
+
+
+def _put(bucket: Bucket, key: str, body: bytes, content_type: str = "image/png") -> None:
+    upload = bucket.objects.upload(key, content_type)
+    upload.write(body)
+    upload.finish()
+
+
+@pytest.mark.parametrize("most", [1, 4, 5, 6, 100])
+def test_peek_shows_the_beginning_and_the_whole_size(bucket: Bucket, most: int) -> None:
+    _put(bucket, "uploads/acme/a", b"12345")
+    found = bucket.objects.peek("uploads/acme/a", most)
+    assert found is not None
+    assert (found.size, found.body) == (5, b"12345"[:most])
+
+
+def test_peek_at_nothing_is_none(bucket: Bucket) -> None:
+    """Where no form was used, or the lifecycle was quicker."""
+    assert bucket.objects.peek("uploads/acme/none", 10) is None
+
+
+def test_copy_has_the_type_that_is_said(bucket: Bucket) -> None:
+    """Not what a form or a client called it."""
+    _put(bucket, "uploads/acme/a", b"12345", "text/html")
+    seen = bucket.objects.peek("uploads/acme/a", 2)
+    assert seen is not None
+    bucket.objects.copy("uploads/acme/a", "inputs/j/i/a", etag=seen.etag, content_type="image/png")
+    _put(bucket, "uploads/acme/a", b"54321")
+    assert bucket.read("inputs/j/i/a") == (b"12345", "image/png")
+
+
+# moto looks at no condition of a copy and at no policy of a form.
+@pytest.fixture(params=["memory", pytest.param("emulator", marks=pytest.mark.emulator)])
+def strict_bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
+    if request.param == "memory":
+        yield _memory()
+        return
+    yield _s3(request.getfixturevalue("endpoint"))
+
+
+def test_copy_is_of_what_was_peeked_at_or_there_is_none(strict_bucket: Bucket) -> None:
+    """A source that changed or went in between is not copied."""
+    _put(strict_bucket, "uploads/acme/b", b"12345")
+    seen = strict_bucket.objects.peek("uploads/acme/b", 2)
+    assert seen is not None
+    _put(strict_bucket, "uploads/acme/b", b"54321")
+    for source in ("uploads/acme/b", "uploads/acme/none"):
+        with pytest.raises(Retryable):
+            strict_bucket.objects.copy(source, "inputs/j/i/b", etag=seen.etag, content_type="image/png")
+    assert strict_bucket.read("inputs/j/i/b") is None
+
+
+POSTS = {
+    "as it says": ({}, b"1234567890", True),
+    "larger": ({}, b"12345678901", False),
+    "empty": ({}, b"", False),
+    "of another type": ({"Content-Type": "text/html"}, b"1234", False),
+    "under another key": ({"key": "results/x"}, b"1234", False),
+}
+
+
+@pytest.mark.emulator
+@pytest.mark.parametrize("what", POSTS)
+def test_form_takes_one_file_of_its_type_and_size_under_its_key(endpoint: str, what: str) -> None:
+    """S3 refuses everything else by the policy that was signed."""
+    bucket = _s3(endpoint)
+    changed, body, taken = POSTS[what]
+    key = f"uploads/acme/{what.replace(' ', '-')}"
+    url, fields = bucket.objects.form(key, content_type="image/png", most_bytes=10, seconds=60)
+    assert (fields["key"], fields["Content-Type"]) == (key, "image/png")
+    answer = requests.post(url, data=fields | changed, files={"file": ("a.png", body)}, timeout=10)
+    assert answer.ok == taken, answer.text
+    assert bucket.read(key) == ((body, "image/png") if taken else None)
+    assert bucket.read("results/x") is None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from mediajobs.errors import Retryable
-from mediajobs.ports import Upload
+from mediajobs.ports import Peeked, Upload
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,27 @@ class MemoryObjects:
         for key in keys:
             self.stored.pop(key, None)
 
+    def form(self, key: str, *, content_type: str, most_bytes: int, seconds: int) -> tuple[str, dict[str, str]]:
+        self.may_fail("form")
+        return "https://objects.test/", {"key": key, "Content-Type": content_type, "policy": f"{most_bytes}/{seconds}"}
+
+    def peek(self, key: str, most: int) -> Peeked | None:
+        self.may_fail("peek")
+        found = self.stored.get(key)
+        return Peeked(size=len(found.body), etag=_etag(found), body=found.body[:most]) if found else None
+
+    def copy(self, source: str, key: str, *, etag: str, content_type: str) -> None:
+        self.may_fail("copy")
+        found = self.stored.get(source)
+        if found is None or _etag(found) != etag:
+            raise Retryable("s3.copy: changed")
+        self.stored[key] = StoredObject(found.body, content_type)
+
     def may_fail(self, call: str) -> None:
         if call in self.fail:
             self.fail.remove(call)
             raise Retryable(f"s3.{call}: 500")
+
+
+def _etag(found: StoredObject) -> str:
+    return hashlib.md5(found.body, usedforsecurity=False).hexdigest()

@@ -34,6 +34,7 @@ class ScriptedAdapter:
         self.during_submit: Callable[[Request], None] | None = None  # runs while the request is on the wire
         self.during_ask: Callable[[str], None] | None = None
         self.rules = LinkRules()
+        self.inputs = {"image": 1_000_000}
         self.base_url = "https://provider.example"  # part of the request, so changing it changes the digest
         self._models = models
         self._answers: deque[dict[str, Any]] = deque()
@@ -71,6 +72,9 @@ class ScriptedAdapter:
     def check_input(self, model: str, body: dict[str, object]) -> None:
         if "prompt" in body and not body["prompt"]:
             raise Unprocessable("input.prompt: is missing")
+
+    def input_limits(self, model: str) -> dict[str, int]:
+        return self.inputs
 
     def request(self, job: Job, body: dict[str, object], webhook_url: str | None) -> Request:
         assert not ("input" in body and set(body) <= {"input", "metadata"}), "the adapter takes the input alone"

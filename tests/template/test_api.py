@@ -47,10 +47,10 @@ def test_every_route_belongs_to_the_one_api(template: dict[str, Any]) -> None:
     assert all(event["RestApiId"] == {"Ref": "Api"} for _, event in events(template, "Api"))
 
 
-def test_only_webhooks_pass_without_an_api_key(template: dict[str, Any], api: dict[str, Any]) -> None:
-    """Their proof is the provider's signature; every other route takes the default authorizer."""
+def test_only_providers_pass_without_an_api_key(template: dict[str, Any], api: dict[str, Any]) -> None:
+    """Their proof is a signature, or the token in an input's URL; every other route takes the default authorizer."""
     free = {event["Path"] for _, event in events(template, "Api") if event.get("Auth")}
-    assert free == {"/v1/webhooks/{provider}", "/v1/webhooks/{provider}/{ref}"}
+    assert free == {"/v1/webhooks/{provider}", "/v1/webhooks/{provider}/{ref}", "/v1/inputs/{ref}/{name}"}
     assert free == {route.path for route in ROUTES if not route.secured}
     assert all(event["Auth"] == {"Authorizer": "NONE"} for _, event in events(template, "Api") if event["Path"] in free)
     assert api["Auth"]["DefaultAuthorizer"] == "ApiKey"

@@ -94,15 +94,19 @@ PORTS = {
     "topic": {"TOPIC_ARN"},
     "once": {"IDEMPOTENCY_TABLE"},
     "secrets": {"SECRET_PREFIX"},
+    "tokens": {"TOKENS_SECRET"},
     "objects": {"BUCKET"},
 }
+# These two sign webhook URLs or know them again; one secret of "secrets" more.
+ALSO = {"Dispatch": {"TOKENS_SECRET"}, "Webhook": {"TOKENS_SECRET"}}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_function_is_told_what_its_ports_need(template: dict[str, Any], name: str) -> None:
     """And nothing that belongs to a port it does not have."""
     (ports,) = re.findall(rf'_lazy\("{name.lower()}", "([^"]*)"', WIRING.read_text())
-    needed = {variable for port in ports.split() for variable in PORTS.get(port, ())}
+    needed = {variable for port in ports.split() for variable in PORTS.get(port.rstrip("?"), ())}
+    needed |= ALSO.get(name, set())
     told = set(environment(template, name)) & {variable for names in PORTS.values() for variable in names}
     assert told == needed
 

@@ -12,6 +12,7 @@ WITHOUT_RESOURCE = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 PROVIDER_SECRETS = (
     "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/providers/*"
 )
+RESULTS, UPLOADS, INPUTS = PREFIXES = tuple(f"${{Bucket.Arn}}/{name}/*" for name in ("results", "uploads", "inputs"))
 
 
 def test_each_function_has_a_role_of_its_own(template: dict[str, Any]) -> None:
@@ -35,7 +36,7 @@ def test_role_is_taken_by_lambda_alone(template: dict[str, Any], name: str) -> N
 
 
 def test_no_role_allows_everything_of_anything(template: dict[str, Any]) -> None:
-    """No wildcard action; a wildcard resource only for X-Ray, below results/ and below the stack's own secrets."""
+    """No wildcard action; a wildcard resource only for X-Ray, below a prefix of the bucket and of the own secrets."""
     for role in of_type(template, "AWS::IAM::Role"):
         for statement in statements(template, role):
             assert statement["Effect"] == "Allow"
@@ -44,7 +45,7 @@ def test_no_role_allows_everything_of_anything(template: dict[str, Any]) -> None
                 if set(statement["Action"]) <= WITHOUT_RESOURCE:
                     assert resource == "*", role
                 else:
-                    assert "*" not in resource or resource in (PROVIDER_SECRETS, "${Bucket.Arn}/results/*"), role
+                    assert "*" not in resource or resource in (PROVIDER_SECRETS, *PREFIXES), role
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -60,10 +61,10 @@ def test_provider_secrets_are_read_by_those_who_call_or_verify_providers(templat
     assert readers == {"Dispatch", "Webhook", "Reconcile", "Store"}
 
 
-def test_token_secret_is_read_by_those_who_make_or_check_webhook_urls(template: dict[str, Any]) -> None:
-    """A stranger who can read it can forge callbacks."""
+def test_token_secret_is_read_by_those_who_make_or_check_urls(template: dict[str, Any]) -> None:
+    """Dispatch makes those of webhooks and inputs. A stranger who can read it can forge callbacks."""
     readers = {name for name in NAMES if ("secretsmanager:GetSecretValue", "Tokens.Id") in granted(template, name)}
-    assert readers == {"Dispatch", "Webhook"}
+    assert readers == {"Dispatch", "Webhook", "Jobs"}
 
 
 def test_secrets_are_only_read(template: dict[str, Any]) -> None:
@@ -92,18 +93,26 @@ def test_variable_and_permission_go_together(template: dict[str, Any], variable:
     assert told == allowed
 
 
-def test_bucket_is_read_by_jobs_and_written_by_store(template: dict[str, Any]) -> None:
-    """And only below results/."""
+def test_bucket_is_used_prefix_by_prefix(template: dict[str, Any]) -> None:
+    """Store writes results and jobs reads them; submit puts uploads by its forms, looks at them, and copies them to
+    the inputs, which jobs reads and nobody changes. Nobody lists.
+    """
     pairs = {
-        (name, action, resource)
+        (name, action.removeprefix("s3:"), resource)
         for name in NAMES
         for action, resource in granted(template, name)
         if action.startswith("s3:")
     }
-    assert {resource for _, _, resource in pairs} == {"${Bucket.Arn}/results/*"}
-    assert {action for name, action, _ in pairs if name == "Jobs"} == {"s3:GetObject"}
-    assert {name for name, _, _ in pairs} == {"Jobs", "Store"}
-    assert {name for name in NAMES if "BUCKET" in environment(template, name)} == {"Jobs", "Store"}
+    storing = ("PutObject", "AbortMultipartUpload", "ListMultipartUploadParts", "DeleteObject")
+    assert pairs == {
+        *(("Store", action, RESULTS) for action in storing),
+        ("Jobs", "GetObject", RESULTS),
+        ("Jobs", "GetObject", INPUTS),
+        ("Submit", "PutObject", UPLOADS),
+        ("Submit", "GetObject", UPLOADS),
+        ("Submit", "PutObject", INPUTS),
+    }
+    assert {name for name in NAMES if "BUCKET" in environment(template, name)} == {"Jobs", "Store", "Submit"}
 
 
 INDEXES = {

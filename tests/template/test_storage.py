@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from mediajobs import uploads
+from mediajobs.api import schemas
 from tests.template.reading import of_type, text
 
 
@@ -103,14 +105,22 @@ def test_bucket_is_closed_and_encrypted(template: dict[str, Any], bucket: dict[s
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
-def test_results_and_dead_uploads_expire(bucket: dict[str, Any]) -> None:
-    """Results after ResultDays, parts of an upload that never ended after a day."""
-    results, parts = bucket["LifecycleConfiguration"]["Rules"]
-    assert results["Prefix"] == "results/"
-    assert results["ExpirationInDays"] == {"Ref": "ResultDays"}
+def test_what_is_in_the_bucket_expires(bucket: dict[str, Any]) -> None:
+    """Results after ResultDays; uploads a day after their form, jobs' copies when the code says that they are gone."""
+    results, uploaded, inputs, parts = bucket["LifecycleConfiguration"]["Rules"]
+    assert (results["Prefix"], results["ExpirationInDays"]) == ("results/", {"Ref": "ResultDays"})
+    assert uploaded["Prefix"] == uploads.uploaded_key("", "")[: len("uploads/")]
+    assert uploaded["ExpirationInDays"] * 86_400 == uploads.NAMED_S
+    assert inputs["Prefix"] == uploads.input_key("", "", "")[: len("inputs/")]
+    assert inputs["ExpirationInDays"] == uploads.KEPT_DAYS
     assert parts["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
     assert "Prefix" not in parts
-    assert {results["Status"], parts["Status"]} == {"Enabled"}
+    assert {each["Status"] for each in (results, uploaded, inputs, parts)} == {"Enabled"}
+
+
+def test_inputs_outlive_the_longest_wait_for_a_start() -> None:
+    """The last day on which one may be submitted still leaves the provider days to read it."""
+    assert uploads.KEPT_DAYS - uploads.MARGIN_DAYS >= schemas.MOST_START_S / 86_400 + 5
 
 
 def test_token_secret_is_made_by_the_stack(template: dict[str, Any]) -> None:

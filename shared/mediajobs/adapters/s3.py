@@ -14,6 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from mediajobs.adapters import aws
 from mediajobs.errors import ConfigurationError, MediaJobsError, Retryable
+from mediajobs.ports import Peeked
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -143,6 +144,48 @@ class S3Objects:
                 )
             if answer.get("Errors"):
                 raise Retryable(f"S3 kept {len(answer['Errors'])} of {len(some)} objects to delete")
+
+    def form(self, key: str, *, content_type: str, most_bytes: int, seconds: int) -> tuple[str, dict[str, str]]:
+        with _translated("s3.generate_presigned_post"):
+            made = self._client.generate_presigned_post(
+                self._bucket,
+                key,
+                Fields={"Content-Type": content_type},
+                Conditions=[{"Content-Type": content_type}, ["content-length-range", 1, most_bytes]],
+                ExpiresIn=seconds,
+            )
+        return made["url"], dict(made["fields"])
+
+    def peek(self, key: str, most: int) -> Peeked | None:
+        with _translated("s3.get_object"):
+            try:
+                found = self._client.get_object(Bucket=self._bucket, Key=key, Range=f"bytes=0-{most - 1}")
+            except ClientError as error:
+                # Who may not list a bucket is told "denied" of what is not there; no role of ours needs to list.
+                # An empty object has no range at all, and is no file.
+                if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "AccessDenied", "InvalidRange"):
+                    return None
+                raise
+            with found["Body"] as body:
+                first = body.read()
+        return Peeked(size=int(found["ContentRange"].rpartition("/")[2]), etag=found["ETag"], body=first)
+
+    def copy(self, source: str, key: str, *, etag: str, content_type: str) -> None:
+        with _translated("s3.copy_object"):
+            try:
+                self._client.copy_object(
+                    Bucket=self._bucket,
+                    Key=key,
+                    CopySource={"Bucket": self._bucket, "Key": source},
+                    CopySourceIfMatch=etag,
+                    MetadataDirective="REPLACE",
+                    ContentType=content_type,
+                    TaggingDirective="REPLACE",
+                )
+            except ClientError as error:
+                if error.response.get("Error", {}).get("Code") in ("PreconditionFailed", "NoSuchKey"):
+                    raise Retryable(f"{source} has changed since it was looked at") from error
+                raise
 
 
 def _checksum(data: bytearray) -> str:

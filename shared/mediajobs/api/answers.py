@@ -26,6 +26,17 @@ class Accepted(_Shape):
     status: Status
 
 
+class Upload(_Shape):
+    """Where to post one file: a POST of multipart/form-data with these fields, and the file last as `file`."""
+
+    upload: str = Field(description="What stands for the file in a job's input.", pattern="^upload:[0-9a-z.-]+$")
+    url: str
+    fields: dict[str, str]
+    max_bytes: int
+    form_expires_at: Time = Field(description="Until then the file can be posted.")
+    expires_at: Time = Field(description="Until then new jobs can name it; a job keeps a copy of its own.")
+
+
 class Attention(_Shape):
     """An open question that stops automatic submission, never polling."""
 

@@ -88,7 +88,8 @@ def canonical(value: object) -> bytes:
 def _too_large(size: int, limit: int) -> TooLarge:
     return TooLarge(
         f"The body may have {limit} bytes; this one has {size}. "
-        "Send a smaller one: put media behind a URL and give the URL in `input`."
+        "Media goes in apart: ask for a form with POST /v1/uploads, post the file, and name it in `input` as "
+        '"upload:…"; or give the URL of a file that is public.'
     )
 
 

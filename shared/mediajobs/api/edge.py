@@ -99,14 +99,14 @@ def instance(event: object) -> str | None:
     return f"urn:uuid:{request}"
 
 
-def _run(app: APIGatewayRestResolver, action: Action) -> Callable[..., Response[str]]:
-    def run(**_: str) -> Response[str]:
+def _run(app: APIGatewayRestResolver, action: Action) -> Callable[..., Response[Any]]:
+    def run(**_: str) -> Response[Any]:
         return _response(action(Call(app.current_event.raw_event)))
 
     return run
 
 
-def _response(answer: Answer) -> Response[str]:
+def _response(answer: Answer) -> Response[Any]:
     return Response(
         status_code=answer.status,
         content_type=answer.content_type,

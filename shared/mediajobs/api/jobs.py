@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mediajobs import views
 from mediajobs.api import bodies, edge, schemas
@@ -15,7 +15,11 @@ from mediajobs.pauses import Provider
 from mediajobs.ports import World
 from mediajobs.steps.jobs import JobView, Resolution
 
+if TYPE_CHECKING:
+    from mediajobs.steps.uploads import Served
+
 _JOB_ID = re.compile(r"[a-z2-7]{26}")
+_INPUT = re.compile(r"([a-z2-7]{26})\.([a-z2-7]{26})")
 _FLAGS = {"true": True, "false": False}
 
 
@@ -23,6 +27,8 @@ class Steps(Protocol):
     """What this edge calls: `mediajobs.steps.jobs`."""
 
     def get(self, world: World, caller: Caller, job_id: str) -> JobView: ...
+
+    def input_file(self, world: World, job_id: str, token: str, name: str) -> Served: ...
 
     def listing(
         self, world: World, caller: Caller, *, cursor: str | None, limit: int, attention: bool
@@ -52,6 +58,8 @@ def build(world: World, steps: Steps) -> edge.Handler:
             "resolve_job": own.resolve,
             "get_provider": own.provider,
             "set_provider": own.set_provider,
+            "get_input": own.input_file,
+            "head_input": own.input_file,
         },
     )
 
@@ -108,6 +116,17 @@ class _Actions:
         change = schemas.checked(schemas.ProviderChange, _body(call))
         state, limit = self._steps.set_provider(self._world, caller, name, pause=change.pause, limit=change.limit)
         return edge.answer(200, views.provider(state, limit))
+
+    def input_file(self, call: edge.Call) -> Answer:
+        """To HEAD the same answer: whoever carries it leaves the body out, and tells its length."""
+        found = _INPUT.fullmatch(call.path("ref"))
+        if found is None:
+            raise NotFound("There is nothing at this address.")
+        served = self._steps.input_file(self._world, found[1], found[2], call.path("name"))
+        headers = {"Cache-Control": "private, no-store"}
+        if served.url is not None:
+            return Answer(status=307, body="", headers=headers | {"Location": served.url})
+        return Answer(status=200, body=served.body, headers=headers, content_type=served.content_type)
 
 
 def _job_id(call: edge.Call) -> str:

@@ -27,7 +27,7 @@ class Answer:
     """One HTTP answer, ready to be sent. Header values hold no line break."""
 
     status: int
-    body: str
+    body: str | bytes
     headers: dict[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
 

@@ -43,6 +43,25 @@ ROUTES: tuple[Route, ...] = (
         body="Submit",
         answers={202: "Accepted"},
         headers={202: ("Location", "Idempotency-Replayed")},
+        problems=(400, *_ALWAYS, 404, 413, 422),
+    ),
+    Route(
+        operation="new_upload",
+        method="POST",
+        path="/v1/uploads",
+        function="submit",
+        summary="Hand in a file",
+        detail=(
+            "Answers with a form for one file of this type: post it to `url` as multipart/form-data, every field of "
+            "`fields` first, then the file as `file`. Larger than max_bytes or of another type, S3 refuses it. The "
+            "form serves for 15 minutes; for 24 hours new jobs can name the upload anywhere in their input, also "
+            "several of them. A job keeps a copy of its own for 14 days; the provider is given a URL at which it can "
+            "read it until the job has ended. A submit checks the file's content before anything is charged: 404 where "
+            "there is no such upload, also another tenant's; 422 where it is not of its type or the model does not "
+            "take it."
+        ),
+        body="NewUpload",
+        answers={201: "Upload"},
         problems=(400, *_ALWAYS, 413, 422),
     ),
     Route(
@@ -118,6 +137,28 @@ ROUTES: tuple[Route, ...] = (
         body="ProviderChange",
         answers={200: "Provider"},
         problems=(400, *_ALWAYS, 404, 409, 413, 422),
+    ),
+    *(
+        Route(
+            operation=f"{verb}_input",
+            method=method,
+            path="/v1/inputs/{ref}/{name}",
+            function="jobs",
+            summary=summary,
+            detail=(
+                "Proved by the token in the reference; serves until the job has ended. Meant for providers, not for "
+                "callers. Larger files are redirected."
+            ),
+            parameters=("InputReference", "InputName"),
+            answers={200: "file", 307: "elsewhere"},
+            headers={307: ("Location",)},
+            problems=(404, 429, 500, 503),
+            secured=False,
+        )
+        for verb, method, summary in (
+            ("get", "GET", "Read a file of a job's input"),
+            ("head", "HEAD", "Ask what a file of a job's input is"),
+        )
     ),
     Route(
         operation="receive_webhook",

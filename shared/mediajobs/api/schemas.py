@@ -12,6 +12,7 @@ from mediajobs.api import bodies
 from mediajobs.errors import Unprocessable
 from mediajobs.steps.jobs import Resolution
 from mediajobs.steps.submit import START_WITHIN_S, Submission
+from mediajobs.uploads import content_types
 
 METADATA_PAIRS = 16
 METADATA_BYTES = 2048
@@ -34,7 +35,12 @@ class Submit(_Strict):
 
     provider: Name = Field(description="A configured provider.")
     model: Model = Field(description="One of its models.")
-    input: dict[str, Any] = Field(description="What the provider's model takes; passed on as it is.")
+    input: dict[str, Any] = Field(
+        description=(
+            "What the provider's model takes; passed on as it is, with a URL in the place of every text "
+            '"upload:<name>".'
+        )
+    )
     metadata: dict[str, str] = Field(
         default_factory=dict,
         max_length=METADATA_PAIRS,
@@ -54,6 +60,21 @@ class Submit(_Strict):
         if size > METADATA_BYTES:
             raise PydanticCustomError("too_long", "May have {most} bytes in all", {"most": METADATA_BYTES})
         return metadata
+
+
+class NewUpload(_Strict):
+    """One file that is to be handed in."""
+
+    content_type: str = Field(
+        description="What the file is; its content has to agree.", json_schema_extra={"enum": list(content_types())}
+    )
+
+    @field_validator("content_type")
+    @classmethod
+    def _known(cls, content_type: str) -> str:
+        if content_type not in content_types():
+            raise PydanticCustomError("unknown", "May be one of: {types}", {"types": ", ".join(content_types())})
+        return content_type
 
 
 class Resolve(_Strict):

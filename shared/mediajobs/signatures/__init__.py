@@ -14,7 +14,7 @@ from mediajobs.signatures.standard import sign_standard, verify_standard
 from mediajobs.signatures.standard_asymmetric import verify_standard_asymmetric
 from mediajobs.signatures.static import unsigned, verify_static
 from mediajobs.signatures.timestamped import TimestampedForm, sign_timestamped, verify_timestamped
-from mediajobs.signatures.tokens import token_matches, url_token
+from mediajobs.signatures.tokens import input_token, input_token_matches, token_matches, url_token
 
 __all__ = [
     "BadSignature",
@@ -22,6 +22,8 @@ __all__ = [
     "HmacForm",
     "TimestampedForm",
     "cheap_ed25519",
+    "input_token",
+    "input_token_matches",
     "public_keys",
     "sign_body",
     "sign_standard",

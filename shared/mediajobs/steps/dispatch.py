@@ -29,6 +29,7 @@ from mediajobs.ports import ProviderAdapter, World
 from mediajobs.steps.admission import Offer, offer, turn_away, turn_of
 from mediajobs.steps.apply import Applied, apply
 from mediajobs.steps.tokens import webhook_url
+from mediajobs.uploads import MARK
 
 RETRY_CAP_MS = 900 * SECOND
 _FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELED})
@@ -81,7 +82,12 @@ def _request(world: World, job: Job, adapter: ProviderAdapter) -> Request:
     body = world.store.input(job)
     if body is None:
         raise ConfigurationError(f"the input of job {job.id} is not kept any more; fail the job")
-    return adapter.request(job, json.loads(body).get("input", {}), webhook_url(world, job))
+    given = json.loads(body).get("input", {})
+    if MARK in body:
+        from mediajobs.steps import uploads
+
+        given = uploads.placed(world, job, given)
+    return adapter.request(job, given, webhook_url(world, job))
 
 
 def digest_of(request: Request) -> str:

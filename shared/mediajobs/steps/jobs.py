@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from mediajobs.errors import Conflict, Forbidden, NotFound, Unprocessable
 from mediajobs.jobs.events import Acknowledge, Cancel, Decision, DecisionKind, Event
@@ -14,6 +15,9 @@ from mediajobs.messages import Caller, Progress
 from mediajobs.pauses import Pause, PauseReason, Provider
 from mediajobs.ports import World
 from mediajobs.steps.apply import Applied, apply, limit_of, traits_of
+
+if TYPE_CHECKING:
+    from mediajobs.steps.uploads import Served
 
 FOR_EVER = 2**53
 DAY_MS = 86_400_000
@@ -61,6 +65,13 @@ def _links(world: World, job: Job) -> tuple[tuple[Output, str, int], ...]:
         for number, output in enumerate(job.outputs)
         if (name := _name(job, number, output))
     )
+
+
+def input_file(world: World, job_id: str, token: str, name: str) -> Served:
+    """A file of a job's input, for its provider. Raises NotFound without saying more."""
+    from mediajobs.steps import uploads
+
+    return uploads.serve(world, job_id, token, name)
 
 
 def listing(

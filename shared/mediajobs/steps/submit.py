@@ -10,6 +10,7 @@ from mediajobs.jobs.birth import new_job
 from mediajobs.jobs.model import Job, request_id
 from mediajobs.messages import Caller
 from mediajobs.ports import ProviderAdapter, World
+from mediajobs.uploads import MARK, Form
 
 START_WITHIN_S = 86_400
 
@@ -29,7 +30,7 @@ def submit(world: World, caller: Caller, key: str, command: Submission) -> tuple
     """The job of this tenant and key, and whether it stood already.
 
     Raises Unprocessable for an unknown provider or model, unusable input, or a key that was used with
-    another payload. Nothing is charged by anything that happens here.
+    another payload; NotFound for an upload that is not there. Nothing is charged by anything that happens here.
     """
     adapter = _adapter(world, command)
     now = world.clock.now()
@@ -44,6 +45,10 @@ def submit(world: World, caller: Caller, key: str, command: Submission) -> tuple
         traits=adapter.traits(command.model),
         now=now,
     )
+    if MARK in command.body:
+        from mediajobs.steps import uploads
+
+        uploads.keep(world, job, _input(command), adapter.input_limits(command.model))
     ttl = now // 1000 + world.settings.detail_days * 86_400
     # Before the head, by content: a crash in between leaves an input nobody names, never a job without one.
     world.store.put_input(job.id, command.body, command.digest, ttl)
@@ -52,6 +57,13 @@ def submit(world: World, caller: Caller, key: str, command: Submission) -> tuple
     kept, replayed = world.create(job)
     world.log.info("submitted", replayed=replayed, **birth_of(kept))
     return kept, replayed
+
+
+def offer_upload(world: World, caller: Caller, content_type: str) -> Form:
+    """A form by which the caller can post one file of this type."""
+    from mediajobs.steps import uploads
+
+    return uploads.form(world, caller, content_type)
 
 
 def birth_of(job: Job) -> dict[str, object]:
@@ -83,5 +95,10 @@ def _adapter(world: World, command: Submission) -> ProviderAdapter:
             f"model {command.model!r} is not configured for {command.provider}; use one of: {known}",
             errors=[{"field": "model", "message": "unknown model"}],
         )
-    adapter.check_input(command.model, json.loads(command.body).get("input", {}))
+    adapter.check_input(command.model, _input(command))
     return adapter
+
+
+def _input(command: Submission) -> dict[str, object]:
+    given: dict[str, object] = json.loads(command.body).get("input", {})
+    return given

@@ -54,6 +54,9 @@ class TapeAdapter:
 
     def check_input(self, model: str, body: dict[str, object]) -> None: ...
 
+    def input_limits(self, model: str) -> dict[str, int]:
+        return {}
+
     def request(self, job: Job, body: dict[str, object], webhook_url: str | None) -> Request:
         # A base URL that is changed while a job is under way: the same request would not be the same bytes.
         late = self._rotates_at is not None and self._tape.now >= self._rotates_at

@@ -26,6 +26,7 @@ from mediajobs.adapters.providers.fields import (
     UrlPath,
     Word,
 )
+from mediajobs.adapters.providers.inputs_config import Inputs
 from mediajobs.adapters.providers.webhook_config import Webhook
 
 Adapter = Literal["generic", "fal", "replicate", "runway", "bfl", "kling", "heygen"]
@@ -247,6 +248,10 @@ class Model(Table):
     input_required: list[Text] = Field(
         default=[], description='fields that the input must have, for example ["prompt"]'
     )
+    inputs: list[Kind] = Field(
+        default=["video", "image", "audio"],
+        description='kinds of file that may be uploaded for it, for example ["image"]',
+    )
     name: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")] | None = Field(
         default=None, description="the provider's own name for it, where callers know it by another"
     )
@@ -289,6 +294,7 @@ class Provider(Table):
     answers: Answers = Field(default=Answers(), description="a table that says what an HTTP status proves")
     timing: Timing = Field(default=Timing(), description="a table of durations")
     results: Results = Field(default=Results(), description="a table of rules for result links")
+    inputs: Inputs = Field(default=Inputs(), description="a table of rules for files that callers upload")
     models: dict[Text, Model] = Field(description="a table with one table for each model")
 
 

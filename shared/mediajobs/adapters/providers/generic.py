@@ -79,6 +79,10 @@ class GenericAdapter:
             if self.config.submit.input_field is None and field in body:
                 raise Unprocessable(f"input.{field}: is set by this service; leave it out.")
 
+    def input_limits(self, model: str) -> dict[str, int]:
+        entry = self.config.models.get(model)
+        return {kind: self.config.inputs.limit(kind) for kind in (entry.inputs if entry else ())}
+
     def request(self, job: Job, body: dict[str, object], webhook_url: str | None) -> Request:
         """The submit, the same bytes for the same job and submission; `submit` adds the API key."""
         submit, place = self.config.submit, self.place(job)

@@ -10,7 +10,19 @@ from mediajobs.adapters.providers.checks import Fault
 
 DIRECTORY = Path(__file__).parent / "presets"
 # The rest is the vendor's wire: who writes it anew wants the generic adapter.
-SETTABLE = ("adapter", "base_url", "headers", "limit", "models", "poll", "read", "results", "timing", "webhook")
+SETTABLE = (
+    "adapter",
+    "base_url",
+    "headers",
+    "inputs",
+    "limit",
+    "models",
+    "poll",
+    "read",
+    "results",
+    "timing",
+    "webhook",
+)
 
 
 def known() -> tuple[str, ...]:
