@@ -133,6 +133,9 @@ class Bed(AbstractContextManager["Bed"]):
         found = self.client("s3").list_objects_v2(Bucket=self.names["Bucket"])
         return [each["Key"] for each in found.get("Contents", [])]
 
+    def put_object(self, key: str, body: bytes) -> None:
+        self.client("s3").put_object(Bucket=self.names["Bucket"], Key=key, Body=body)
+
     def changes(self) -> list[Item]:
         """The new images that the table's stream shows since this was asked last."""
         streams, arn = self.client("dynamodbstreams"), self.names["Table.StreamArn"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from events import cases_flow, cases_people, cases_webhook
+from events import cases_flow, cases_people, cases_uploads, cases_webhook
 from events.case import Case
 from events.env import laptop
 
@@ -20,10 +20,13 @@ def cases() -> Iterator[Case]:
     for make in (
         cases_people.authorize,
         cases_people.submit,
+        cases_uploads.submit,
         cases_people.jobs,
+        cases_uploads.jobs,
         cases_webhook.webhook,
         cases_flow.relay,
         cases_flow.dispatch,
+        cases_uploads.dispatch,
         cases_flow.store,
         cases_flow.reconcile,
     ):

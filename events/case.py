@@ -9,13 +9,17 @@ URN = "urn:mediajobs:problem:"
 DONE: dict[str, Any] = {"batchItemFailures": []}
 
 
+_TOLD = ("given", "objects", "provider", "answer", "raises", "after", "sent", "asked", "published", "stored")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """`answer` is what the function returns, as far as it is given; `raises` the text of what it raises instead.
 
     Names in `given` are scenes. `provider` are the answers to the calls that the provider gets, in turn; what it is
     asked is in `asked`. `after` is the job (its id, and fields as `jobs.Job` has them), `sent` the messages put into
-    queues, `published` and `stored` how many jobs were published and objects stored.
+    queues, `published` and `stored` how many jobs were published and objects stored. `objects` stand in the bucket
+    before: what each is, by its key.
     """
 
     function: str
@@ -23,6 +27,7 @@ class Case:
     says: str
     event: dict[str, Any]
     given: tuple[str, ...] = ()
+    objects: dict[str, str] | None = None
     provider: tuple[dict[str, Any], ...] = ()
     answer: dict[str, Any] | None = None
     raises: str | None = None
@@ -39,7 +44,7 @@ class Case:
     def expected(self) -> dict[str, Any]:
         """What expected.json says of this case."""
         told: dict[str, Any] = {"says": self.says}
-        for name in ("given", "provider", "answer", "raises", "after", "sent", "asked", "published", "stored"):
+        for name in _TOLD:
             value = getattr(self, name)
             if value not in (None, (), 0):
                 told[name] = list(value) if isinstance(value, tuple) else value

@@ -31,8 +31,9 @@ from mediajobs.jobs.events import (
 from mediajobs.jobs.model import Job, Link, Output, request_id
 from mediajobs.jobs.states import ErrorCode, Source
 from mediajobs.ports import ProviderAdapter
-from mediajobs.signatures import url_token
+from mediajobs.signatures import input_token, url_token
 from mediajobs.steps.dispatch import digest_of
+from mediajobs.uploads import replaced
 
 CALLBACK_BASE = "https://jobs.example.com"
 MAX_IN_FLIGHT = 4
@@ -43,6 +44,9 @@ SUBMIT = {
     "input": {"prompt": PROMPT},
     "metadata": {"order": "1042"},
 }
+# It may be named for another hour.
+FILE = f"{NOW // 1000 + 3600}-fileofevents7.png"
+SUBMIT_WITH_FILE = SUBMIT | {"input": {"prompt": PROMPT, "image": f"upload:{FILE}"}}
 _CONFIGURATION = Path(__file__).resolve().parents[1] / "local" / "providers.toml"
 _S = 1000
 
@@ -58,9 +62,17 @@ class Story:
     """One job from its submit on. Each scene has a key of its own, so that scenes can stand side by side."""
 
     def __init__(
-        self, scene: str, provider_url: str, *, key: str = "", provider: str = "sim", created: int = NOW - _S
+        self,
+        scene: str,
+        provider_url: str,
+        *,
+        key: str = "",
+        provider: str = "sim",
+        created: int = NOW - _S,
+        submit: Mapping[str, Any] = SUBMIT,
     ) -> None:
-        self.command = schemas.submission(SUBMIT | {"provider": provider})
+        self.input = submit["input"]
+        self.command = schemas.submission({**submit, "provider": provider})
         self.adapter = _adapter(provider, provider_url)
         self.traits = self.adapter.traits("video-1")
         self.provider_url = provider_url
@@ -87,7 +99,7 @@ class Story:
         return self
 
     def claimed(self, at: int, slot: str = "001") -> Story:
-        body = cast("dict[str, object]", SUBMIT["input"])
+        body = cast("dict[str, object]", replaced(self.input, lambda name: input_url(self.job, name)))
         digest = digest_of(self.adapter.request(self.job, body, webhook_url(self.job)))
         return self.then(Claim(token=self.claimer, digest=digest, slot=slot), at)
 
@@ -139,6 +151,12 @@ class Story:
 def webhook_url(job: Job) -> str:
     """The URL that dispatch gives to the provider for the job's submission."""
     return f"{CALLBACK_BASE}/v1/webhooks/{job.provider}/{reference(job)}"
+
+
+def input_url(job: Job, name: str) -> str:
+    """The URL at which the provider reads a file of the job's input."""
+    token = input_token(TOKENS_KEY.encode(), job.id, job.incarnation, name)
+    return f"{CALLBACK_BASE}/v1/inputs/{job.id}.{token}/{name}"
 
 
 def reference(job: Job) -> str:
@@ -203,6 +221,20 @@ def _published(url: str) -> Story:
     return Story("published", url, created=NOW - 60 * _S).succeeded(NOW - 50 * _S).then(Published(ttl=TTL), NOW)
 
 
+def _with_file(url: str) -> Story:
+    return Story("with-file", url, key=IDEMPOTENCY_KEY, submit=SUBMIT_WITH_FILE)
+
+
+def _killed_with_file(url: str) -> Story:
+    """As `killed`, and its input names an upload."""
+    told = Story("killed-with-file", url, created=NOW - 95 * _S, submit=SUBMIT_WITH_FILE)
+    return told.claimed(NOW - 91 * _S)
+
+
+def _reads_file(url: str) -> Story:
+    return Story("reads-file", url, created=NOW - 5 * _S, submit=SUBMIT_WITH_FILE).running(NOW - 4 * _S)
+
+
 def _failed(url: str) -> Story:
     told = Story("failed", url, created=NOW - 5 * _S).claimed(NOW - 4 * _S)
     return told.answered(AnswerKind.REJECTED, NOW - 3 * _S, code=ErrorCode.REJECTED, message="HTTP 422: no such size")
@@ -242,6 +274,9 @@ _STORIES: Mapping[str, Callable[[str], Story]] = {
     "pending": _pending,
     "submitting": _submitting,
     "killed": _killed,
+    "with-file": _with_file,
+    "killed-with-file": _killed_with_file,
+    "reads-file": _reads_file,
     "running": _running,
     "bound": _bound,
     "due": _due,

@@ -26,7 +26,9 @@ def opened(answer: Any) -> Any:
     if not isinstance(answer, dict) or "statusCode" not in answer:
         return answer
     headers = {name: values[-1] for name, values in (answer.get("multiValueHeaders") or {}).items()}
-    return answer | {"body": json.loads(answer["body"], parse_constant=_refused), "headers": headers}
+    # What is no text is told by its headers.
+    body = None if answer.get("isBase64Encoded") else json.loads(answer["body"], parse_constant=_refused)
+    return answer | {"body": body, "headers": headers}
 
 
 def _refused(word: str) -> None:
