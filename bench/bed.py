@@ -55,8 +55,7 @@ class Bed(AbstractContextManager["Bed"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for sandbox in self._sandboxes.values():
-            sandbox.close()
+        self.restart()
         self.provider.close()
         self.wire.close()
 
@@ -73,6 +72,12 @@ class Bed(AbstractContextManager["Bed"]):
             paths = [self._layer, self._runtime]
             self._sandboxes[function] = Sandbox(function, paths, self.environment(function))
         return self._sandboxes[function]
+
+    def restart(self) -> None:
+        """Every function starts anew: what it loads counts from nothing."""
+        for sandbox in self._sandboxes.values():
+            sandbox.close()
+        self._sandboxes.clear()
 
     def invoke(self, function: str, event: object, now: int) -> Invocation:
         return self.sandbox(function).invoke(event, now=now)

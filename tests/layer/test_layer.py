@@ -35,7 +35,8 @@ EDGES = {"authorize": {"authorizer"}, "submit": {"submit"}, "jobs": {"jobs"}, "w
 
 @pytest.fixture
 def worked(bed: Bed) -> Bed:
-    """Every function has done its work once."""
+    """Every function has done its work once, and nothing besides."""
+    bed.restart()
     line = happy(bed, "layer")
     loaded(bed, line.job_id)
     return bed
