@@ -8,6 +8,7 @@ import pytest
 
 from mediajobs import uploads
 from mediajobs.media import Checker
+from mediajobs.signatures import input_token, input_token_matches, url_token
 from tests import samples
 
 NOW = 1_800_000_000_123
@@ -81,3 +82,19 @@ def test_types_are_those_that_contents_are_told_by(content_type: str) -> None:
     checker.feed(body)
     assert checker.finish().content_type == content_type
     assert content_type in uploads.content_types()
+
+
+def test_a_token_is_for_one_file_of_one_row() -> None:
+    """Nor is it one of a webhook's URL, made with the same secret."""
+    secret = b"s" * 32
+    right = input_token(secret, "job", "row", NAME)
+    others = {
+        input_token(secret, "job2", "row", NAME),
+        input_token(secret, "job", "row2", NAME),
+        input_token(secret, "job", "row", "1.png"),
+        input_token(b"t" * 32, "job", "row", NAME),
+        url_token(secret, "job", "row", 1),
+    }
+    assert len(others | {right}) == 6
+    assert input_token_matches(secret, right, "job", "row", NAME)
+    assert not any(input_token_matches(secret, other, "job", "row", NAME) for other in {*others, "", "é"})

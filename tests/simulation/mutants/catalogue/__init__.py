@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.mutants.catalogue import edges, ends, people, restored, slots, submitting, table
+from tests.simulation.mutants.catalogue import edges, ends, files, people, restored, slots, submitting, table
 from tests.simulation.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -12,6 +12,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *ends.MUTANTS,
     *table.MUTANTS,
     *edges.MUTANTS,
+    *files.MUTANTS,
     *restored.MUTANTS,
 )
 QUICK: tuple[Mutant, ...] = tuple(mutant for mutant in MUTANTS if mutant.quick)
