@@ -37,7 +37,7 @@ def body(told: Told, kind: str, **data: Any) -> bytes:
 
 def completed(told: Told) -> bytes:
     url = f"{told.provider_url}/files/{told.provider_job_id}/0.mp4"
-    output = {"url": url, "content_type": "video/mp4", "size": 3141, "expires_at": "2027-01-15T09:00:00Z"}
+    output = {"url": url, "content_type": "video/mp4", "size": 13108, "expires_at": "2027-01-15T09:00:00Z"}
     return body(told, "completed", status="completed", progress=100, outputs=[output], error=None)
 
 

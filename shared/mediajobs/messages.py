@@ -9,6 +9,8 @@ from mediajobs.jobs.events import Status
 from mediajobs.jobs.model import Link
 from mediajobs.jobs.states import ErrorCode
 
+MOST_KEPT_URL = 4096
+
 
 class Do(StrEnum):
     """What a message to dispatch asks for."""
@@ -75,6 +77,11 @@ class Report:
     reference: str | None = None  # our reference, where the provider echoes it
     retry_after_s: float | None = None
     confirm: bool = False  # a webhook that says too little by itself: ask the provider
+
+    @property
+    def kept_links(self) -> tuple[Link, ...]:
+        """The links, as a row may keep them: none where one is a file itself, for which store will ask again."""
+        return () if any(len(link.url) > MOST_KEPT_URL for link in self.links) else self.links
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

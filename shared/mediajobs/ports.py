@@ -11,7 +11,7 @@ from typing import Protocol
 from mediajobs.clock import Chance, Clock
 from mediajobs.jobs.decide import Change
 from mediajobs.jobs.events import Answered, Traits
-from mediajobs.jobs.model import Job
+from mediajobs.jobs.model import Job, Transfer
 from mediajobs.messages import Delivery, Do, Page, Progress, Report, Request, Response, Verified
 from mediajobs.pauses import Pause, Provider
 
@@ -139,6 +139,14 @@ class Store(Protocol):
         """That list."""
         ...
 
+    def transfers(self, job_id: str) -> tuple[Transfer, ...]:
+        """Long downloads of a job's results that some run began, by output."""
+        ...
+
+    def save_transfer(self, job_id: str, transfer: Transfer, ttl: int, *, owner: str | None) -> bool:
+        """Keep it, if the one that stands is still `owner`'s (None: none stands); False where it is not."""
+        ...
+
     def first_seen(self, name: str, now: int, ttl: int) -> int:
         """When this name was first asked for (now, if never): the grace time of an unknown event."""
         ...
@@ -171,6 +179,16 @@ class Topic(Protocol):
 class Upload(Protocol):
     """One object being written in parts; invisible until `finish`."""
 
+    @property
+    def id(self) -> str | None:
+        """By which another run finds it again; None while nothing of it is kept."""
+        ...
+
+    @property
+    def kept(self) -> int:
+        """Bytes that another run would find, from the start on."""
+        ...
+
     def write(self, data: bytes) -> None: ...
     def finish(self) -> None: ...
     def abort(self) -> None: ...
@@ -190,6 +208,14 @@ class Objects(Protocol):
 
     def upload(self, key: str, content_type: str) -> Upload:
         """Start writing `key` with constant memory."""
+        ...
+
+    def resume(self, key: str, upload_id: str) -> Upload | None:
+        """Go on with an upload that another run began; None where it is finished, aborted or swept."""
+        ...
+
+    def read(self, key: str) -> Iterator[bytes]:
+        """A finished object, in pieces."""
         ...
 
     def link(self, key: str, *, seconds: int, content_type: str, name: str) -> str:
@@ -236,9 +262,18 @@ class Http(Protocol):
         """Send a poll, lookup or cancel on a pooled connection; redirects are answers."""
         ...
 
-    def stream(self, url: str, headers: dict[str, str], rules: LinkRules) -> Stream:
+    def stream(self, url: str, headers: dict[str, str], rules: LinkRules, rest: Rest | None = None) -> Stream:
         """Open a result link, following checked redirects; credentials never leave their host."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """How much of a file is wanted, and how long it may take."""
+
+    start: int = 0  # the first byte wanted
+    validator: str = ""  # the strong ETag of the file whose rest it is: of another one the whole is answered
+    seconds: float | None = None  # None: as long as any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -374,6 +409,7 @@ class Settings:
     result_days: int = 30
     detail_days: int = 60
     link_seconds: int = 900
+    note_bytes: int = 64 * 1024**2  # a download that has stored so much is worth a note for the next run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

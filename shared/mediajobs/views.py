@@ -38,8 +38,9 @@ def public(
     urls: Sequence[tuple[Output, str, int]] | None = None,
     metadata: Mapping[str, str] | None = None,
     caller_scope: str = "user",
+    now: int | None = None,
 ) -> dict[str, Any]:
-    """The job as the API shows it.
+    """The job as the API shows it; with `now`, an output that is past its keeping says so.
 
     `metadata` is left out where it was not read (lists, answers to cancel and resolve); `urls` are
     (output, URL, expiry in ms). An operator also sees whose job it is and what may be decided.
@@ -66,7 +67,7 @@ def public(
             for finding in job.findings
         ],
         "cancel_requested": job.cancel_requested,
-        "outputs": _outputs(job.outputs, urls or ()),
+        "outputs": _outputs(job.outputs, urls or (), now),
         "error": {"code": str(job.error.code), "message": job.error.message} if job.error else None,
     }
     if metadata is not None:
@@ -170,7 +171,9 @@ def _attention(job: Job, attention: Attention, *, operator: bool) -> dict[str, A
     }
 
 
-def _outputs(outputs: Sequence[Output], urls: Sequence[tuple[Output, str, int]]) -> list[dict[str, Any]]:
+def _outputs(
+    outputs: Sequence[Output], urls: Sequence[tuple[Output, str, int]], now: int | None
+) -> list[dict[str, Any]]:
     links = {output.key: (url, expires_at) for output, url, expires_at in urls}
     shown = []
     for output in outputs:
@@ -179,6 +182,12 @@ def _outputs(outputs: Sequence[Output], urls: Sequence[tuple[Output, str, int]])
             "size": output.size,
             "sha256": output.sha256,
         }
+        measures = (("width", output.width), ("height", output.height), ("duration_ms", output.duration_ms))
+        one |= {name: value for name, value in measures if value is not None}
+        if output.kept_until is not None:
+            one["kept_until"] = iso(output.kept_until)
+            if now is not None and output.kept_until <= now:
+                one["expired"] = True
         if output.key in links:
             url, expires_at = links[output.key]
             one |= {"url": url, "url_expires_at": iso(expires_at)}

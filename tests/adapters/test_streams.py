@@ -11,7 +11,7 @@ import pytest
 
 from mediajobs.adapters.http import Limits, WebHttp
 from mediajobs.errors import NoAnswer, NotSent, UnsafeUrl
-from mediajobs.ports import LinkRules
+from mediajobs.ports import LinkRules, Rest
 from tests.hostile.names import Names
 from tests.hostile.server import Behaviour, HostileServer, Peer, drip, each, raw, redirect, serve
 
@@ -330,3 +330,44 @@ def test_stream_left_early_closes_its_connection(server: HostileServer) -> None:
     started = time.monotonic()
     server.close()
     assert time.monotonic() - started < 1.0
+
+
+def test_rest_is_asked_for_under_its_validator_by_every_host_on_the_way(new_server: New) -> None:
+    """A presigned link's storage stands behind a redirect; what says how much is wanted is no secret."""
+    server, http = two_hosts(new_server)
+    server.routes["/f"] = redirect(server.url("/g", OTHER))
+    server.routes["/g"] = serve(b"lm", 206, content_range="bytes 2-3/4", etag='"v1"')
+    stream = http.stream(server.url("/f", NAME), KEY, LAPTOP, Rest(start=2, validator='"v1"'))
+    assert (stream.status, b"".join(stream.chunks())) == (206, b"lm")
+    stream.close()
+    assert [(one.headers["range"], one.headers["if-range"]) for one in server.asked] == [("bytes=2-", '"v1"')] * 2
+    assert keys_seen(server) == [False, False]
+
+
+def test_whole_file_is_asked_for_without_a_range(server: HostileServer) -> None:
+    server.routes["/f"] = serve(b"film")
+    WebHttp().stream(server.url("/f"), {}, LAPTOP, Rest(validator='"v1"')).close()
+    assert not {"range", "if-range"} & server.asked[0].headers.keys()
+
+
+def test_stream_ends_with_the_time_that_its_run_has_left(server: HostileServer) -> None:
+    """Whatever the usual limit is."""
+    server.routes["/f"] = each(serve(b"x" * 10, length=-1), drip(b"y" * 300, 0.05))
+    stream = WebHttp().stream(server.url("/f"), {}, LAPTOP, Rest(seconds=0.3))
+    with pytest.raises(NoAnswer, match=r"no end within 0.3 s"):
+        list(stream.chunks())
+    stream.close()
+
+
+def test_file_in_the_link_itself_is_read_without_any_connection() -> None:
+    names = Names()
+    http = WebHttp(resolver=names.resolve, connector=names.connect)
+    assert download(http, "data:video/mp4;base64,ZmlsbQ==", LinkRules()) == b"film"
+    assert (names.looked_up, names.connected) == ([], [])
+
+
+def test_redirect_to_a_file_in_the_link_is_refused(server: HostileServer) -> None:
+    """Only the provider's own word may hold a file; whoever answers a link may not."""
+    server.routes["/f"] = redirect("data:video/mp4;base64,ZmlsbQ==")
+    with pytest.raises(UnsafeUrl):
+        WebHttp().stream(server.url("/f"), {}, LAPTOP)

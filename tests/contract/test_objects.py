@@ -192,3 +192,30 @@ def test_form_takes_one_file_of_its_type_and_size_under_its_key(endpoint: str, w
     assert answer.ok == taken, answer.text
     assert bucket.read(key) == ((body, "image/png") if taken else None)
     assert bucket.read("results/x") is None
+
+
+def test_upload_that_another_process_began_is_gone_on_with(bucket: Bucket) -> None:
+    """With its whole parts; what lay in the other one's memory is sent again."""
+    body = bytes(range(251)) * (2 * PART_BYTES // 251 + 9)
+    first = bucket.objects.upload("results/a", "video/mp4")
+    assert (first.id, first.kept) == (None, 0)
+    first.write(body[: PART_BYTES + 1234])
+    assert first.id is not None
+    assert first.kept == PART_BYTES
+    second = bucket.objects.resume("results/a", first.id)
+    assert second is not None
+    assert (second.id, second.kept) == (first.id, PART_BYTES)
+    second.write(body[PART_BYTES:])
+    second.finish()
+    assert bucket.read("results/a") == (body, "video/mp4")
+    assert b"".join(bucket.objects.read("results/a")) == body
+    assert bucket.objects.resume("results/a", first.id) is None
+
+
+def test_upload_that_was_aborted_is_gone(bucket: Bucket) -> None:
+    upload = bucket.objects.upload("results/a", "video/mp4")
+    upload.write(bytes(PART_BYTES))
+    assert upload.id is not None
+    upload.abort()
+    assert bucket.objects.resume("results/a", upload.id or "none") is None
+    assert bucket.objects.resume("results/a", "never-begun") is None

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from mediajobs.jobs.model import Transfer
 from mediajobs.messages import Progress
 from mediajobs.ports import Store
 from tests.contract.conftest import World
@@ -75,3 +76,38 @@ def test_an_api_key_names_its_tenant_and_scope(world: World, scope: str) -> None
     store.put_api_key("ab" * 32, "acme", scope)  # type: ignore[attr-defined]  # not a verb of the steps
     assert store.api_key("ab" * 32) == ("acme", scope)
     assert store.api_key("cd" * 32) is None
+
+
+def transfer(number: int = 0, owner: str = "run-1", lease_until: int = NOW) -> Transfer:
+    return Transfer(
+        number=number,
+        key=f"results/a/{number}",
+        upload_id="u" * 200,
+        address="https://cdn.example/a.mp4",
+        validator='"v1"',
+        length=2**31,
+        created=NOW,
+        owner=owner,
+        lease_until=lease_until,
+        attempts=2,
+        received=2**30,
+    )
+
+
+def test_long_downloads_come_back_as_noted_by_output(store: Store) -> None:
+    assert store.transfers("job-a") == ()
+    for number in (10, 2, 0):
+        assert store.save_transfer("job-a", transfer(number), TTL, owner=None)
+    assert store.transfers("job-a") == (transfer(0), transfer(2), transfer(10))
+    assert store.transfers("job-b") == ()
+
+
+def test_a_long_download_changes_hands_once(store: Store) -> None:
+    """Of two runs that would take it over, one has it; one that never was noted belongs to nobody."""
+    assert store.save_transfer("job-a", transfer(), TTL, owner=None)
+    assert not store.save_transfer("job-a", transfer(owner="run-2"), TTL, owner=None)
+    assert store.save_transfer("job-a", transfer(owner="run-2"), TTL, owner="run-1")
+    assert not store.save_transfer("job-a", transfer(owner="run-3"), TTL, owner="run-1")
+    assert store.save_transfer("job-a", transfer(owner="run-2", lease_until=0), TTL, owner="run-1")  # resent
+    assert store.transfers("job-a") == (transfer(owner="run-2", lease_until=0),)
+    assert not store.save_transfer("job-b", transfer(), TTL, owner="run-1")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules
+from mediajobs.ports import LinkRules, Rest
 
 T = TypeVar("T")
 
@@ -40,6 +40,7 @@ class Opened:
     url: str
     headers: dict[str, str]
     rules: LinkRules
+    rest: Rest
 
 
 @dataclass
@@ -64,8 +65,8 @@ class ScriptedHttp:
         self.got.append(request)
         return _next(self.gets, f"{request.method} {request.url}")
 
-    def stream(self, url: str, headers: dict[str, str], rules: LinkRules) -> Download:
-        self.opened.append(Opened(url, headers, rules))
+    def stream(self, url: str, headers: dict[str, str], rules: LinkRules, rest: Rest | None = None) -> Download:
+        self.opened.append(Opened(url, headers, rules, rest or Rest()))
         return _next(self.downloads, f"download {url}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -28,34 +28,66 @@ class MemoryUpload:
         self._content_type = content_type
         self._body = bytearray()
 
+    @property
+    def id(self) -> str | None:
+        return f"upload of {self._key}" if self.kept else None
+
+    @property
+    def kept(self) -> int:
+        return len(self._body) // self._objects.part_bytes * self._objects.part_bytes
+
     def write(self, data: bytes) -> None:
         self._objects.may_fail("write")
         self._body += data
 
     def finish(self) -> None:
         self._objects.may_fail("finish")
-        self._objects.open.remove(self._key)
+        self._objects.close(self._key)
         self._objects.stored[self._key] = StoredObject(bytes(self._body), self._content_type)
 
     def abort(self) -> None:
         self._body.clear()
-        self._objects.open.remove(self._key)
-        self._objects.aborted.append(self._key)
+        if self._key in self._objects.open:
+            self._objects.close(self._key)
+            self._objects.aborted.append(self._key)
+
+    def resumed(self) -> MemoryUpload:
+        """What another process finds of it: whole parts."""
+        again = MemoryUpload(self._objects, self._key, self._content_type)
+        again._body += self._body[: self.kept]
+        self._objects.parts[self._key] = again
+        return again
 
 
 @dataclass
 class MemoryObjects:
-    """Implements `ports.Objects`. `fail` names the calls ("upload", "write", "finish") that go wrong, once each."""
+    """Implements `ports.Objects`.
+
+    `fail` names the calls ("upload", "write", "finish", "resume", "read") that go wrong, once each.
+    """
 
     stored: dict[str, StoredObject] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)  # uploads neither finished nor aborted
+    parts: dict[str, MemoryUpload] = field(default_factory=dict)  # the same, with what they hold
     aborted: list[str] = field(default_factory=list)
     fail: list[str] = field(default_factory=list)
+    part_bytes: int = 8 * 1024 * 1024
 
     def upload(self, key: str, content_type: str) -> Upload:
         self.may_fail("upload")
         self.open.append(key)
-        return MemoryUpload(self, key, content_type)
+        self.parts[key] = MemoryUpload(self, key, content_type)
+        return self.parts[key]
+
+    def resume(self, key: str, upload_id: str) -> Upload | None:
+        self.may_fail("resume")
+        found = self.parts.get(key)
+        return found.resumed() if found is not None and found.id == upload_id else None
+
+    def read(self, key: str) -> Iterator[bytes]:
+        self.may_fail("read")
+        body = self.stored[key].body
+        yield from (body[at : at + 1000] for at in range(0, len(body), 1000))
 
     def link(self, key: str, *, seconds: int, content_type: str, name: str) -> str:
         return f"https://objects.test/{quote(key)}?expires={seconds}&type={quote(content_type)}&name={quote(name)}"
@@ -63,6 +95,11 @@ class MemoryObjects:
     def delete(self, keys: Sequence[str]) -> None:
         for key in keys:
             self.stored.pop(key, None)
+
+    def close(self, key: str) -> None:
+        """The upload is over."""
+        self.open.remove(key)
+        del self.parts[key]
 
     def form(self, key: str, *, content_type: str, most_bytes: int, seconds: int) -> tuple[str, dict[str, str]]:
         self.may_fail("form")

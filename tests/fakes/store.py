@@ -10,7 +10,7 @@ from dataclasses import replace
 from mediajobs.clock import Chance
 from mediajobs.errors import BadRequest, Throttled, WriteConflict
 from mediajobs.jobs.decide import Change
-from mediajobs.jobs.model import Job, due_shard
+from mediajobs.jobs.model import Job, Transfer, due_shard
 from mediajobs.messages import Page, Progress
 from mediajobs.pauses import Pause, Provider
 from mediajobs.ports import Created, Exists, Lost, SlotTaken, Written
@@ -39,6 +39,7 @@ class MemoryStore:
         self.progresses: dict[str, Progress] = {}
         self.noted: dict[str, list[str]] = {}
         self.seen: dict[str, int] = {}
+        self.long_downloads: dict[str, dict[int, Transfer]] = {}
         self.keys: dict[str, tuple[str, str]] = {}
         self.before_write: list[Callable[[Change], None]] = []
         self.conflicts = 0
@@ -209,6 +210,21 @@ class MemoryStore:
 
     def events(self, job_id: str) -> tuple[str, ...]:
         return tuple(self.noted.get(job_id, ()))
+
+    def transfers(self, job_id: str) -> tuple[Transfer, ...]:
+        kept = self.long_downloads.get(job_id, {})
+        return tuple(kept[number] for number in sorted(kept))
+
+    def save_transfer(self, job_id: str, transfer: Transfer, ttl: int, *, owner: str | None) -> bool:
+        with self._lock:
+            kept = self.long_downloads.setdefault(job_id, {})
+            standing = kept.get(transfer.number)
+            if owner is None and standing is not None:
+                return False
+            if owner is not None and (standing is None or standing.owner not in (owner, transfer.owner)):
+                return False
+            kept[transfer.number] = transfer
+            return True
 
     def first_seen(self, name: str, now: int, ttl: int) -> int:
         with self._lock:

@@ -7,18 +7,21 @@ import hashlib
 import struct
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from mediajobs.adapters.http import Limits, WebHttp
 from mediajobs.errors import InvalidMedia, LinkDead, NoAnswer, NotSent, Retryable, UnsafeUrl
 from mediajobs.jobs.model import Link, Output
-from mediajobs.ports import LinkRules
-from mediajobs.steps.fetch import fetch
+from mediajobs.ports import Http, LinkRules
+from mediajobs.steps.fetch import Order, fetch
+from mediajobs.steps.transfers import Transfers
 from tests import samples
 from tests.fakes.http import Download, ScriptedHttp
 from tests.fakes.objects import MemoryObjects, StoredObject
 from tests.hostile.server import Behaviour, HostileServer, Peer, each, redirect, serve
+from tests.steps.kit import Stage
 
 QUICK = Limits(connect_s=0.3, read_s=0.3, stream_s=0.6)
 KEY = "results/job/inc/run/0"
@@ -40,8 +43,17 @@ def run(
     server: HostileServer, behaviour: Behaviour, objects: MemoryObjects, kind: str = "image", max_bytes: int = 5_000_000
 ) -> Output:
     server.routes["/f"] = behaviour
-    link = Link(url=server.url("/f"))
-    return fetch(link, rules(kind, max_bytes), {}, WebHttp(limits=QUICK), objects, KEY)
+    return one(Link(url=server.url("/f")), rules(kind, max_bytes), WebHttp(limits=QUICK), objects)
+
+
+def one(
+    link: Link, rules: LinkRules, http: Http, objects: MemoryObjects, headers: dict[str, str] | None = None
+) -> Output:
+    """One result, fetched as store does it."""
+    stage = Stage()
+    world = replace(stage.world, http=http, objects=objects)
+    order = Order(number=0, link=link, rules=rules, headers=headers or {}, key=KEY)
+    return fetch(world, order, Transfers(world, stage.storing(), "run"))
 
 
 def nothing_kept(objects: MemoryObjects) -> bool:
@@ -53,7 +65,8 @@ def test_whole_file_is_stored_under_its_true_type(server: HostileServer, content
     """Type by content, size and digest of what was stored."""
     objects, body = MemoryObjects(), samples.WHOLE[content_type]
     output = run(server, serve(body, content_type="application/octet-stream"), objects, content_type.partition("/")[0])
-    assert output == Output(key=KEY, content_type=content_type, size=len(body), sha256=hashlib.sha256(body).hexdigest())
+    assert (output.key, output.content_type, output.size) == (KEY, content_type, len(body))
+    assert output.sha256 == hashlib.sha256(body).hexdigest()
     assert objects.stored == {KEY: StoredObject(body, content_type)}
     assert not objects.open
 
@@ -146,9 +159,7 @@ def test_broken_transfer_is_retried_and_leaves_nothing(server: HostileServer, be
 def test_unreachable_link_is_retried() -> None:
     for fault in (NotSent("refused"), NoAnswer("reset")):
         with pytest.raises(Retryable):
-            fetch(
-                Link(url="https://x.test/"), rules("video"), {}, ScriptedHttp(downloads=[fault]), MemoryObjects(), KEY
-            )
+            one(Link(url="https://x.test/"), rules("video"), ScriptedHttp(downloads=[fault]), MemoryObjects())
 
 
 @pytest.mark.parametrize("location", ["http://169.254.169.254/latest", "file:///etc/passwd", "/f"])
@@ -216,16 +227,16 @@ def test_size_that_the_provider_told_counts_where_the_server_tells_none() -> Non
     link = Link(url="https://x.test/", size=len(whole))
     cut = ScriptedHttp(downloads=[Download(body=whole[:500])])
     with pytest.raises(Retryable):
-        fetch(link, rules("audio"), {}, cut, MemoryObjects(), KEY)
+        one(link, rules("audio"), cut, MemoryObjects())
     right = ScriptedHttp(downloads=[Download(body=whole)])
-    assert fetch(link, rules("audio"), {}, right, MemoryObjects(), KEY).size == len(whole)
+    assert one(link, rules("audio"), right, MemoryObjects()).size == len(whole)
 
 
 @pytest.mark.parametrize("length", ["abc", "-5", "1, 1", "\u0661", "", "1e3"])
 def test_unreadable_length_is_no_length(length: str) -> None:
     """The content is checked all the same."""
     http = ScriptedHttp(downloads=[Download(body=samples.png(), headers={"content-length": length})])
-    assert fetch(Link(url="https://x.test/"), rules("image"), {}, http, MemoryObjects(), KEY).size == len(samples.png())
+    assert one(Link(url="https://x.test/"), rules("image"), http, MemoryObjects()).size == len(samples.png())
 
 
 def test_credentials_and_rules_are_handed_on_and_the_stream_is_closed() -> None:
@@ -233,7 +244,7 @@ def test_credentials_and_rules_are_handed_on_and_the_stream_is_closed() -> None:
     for download in (Download(body=samples.png()), Download(status=403), Download(body=b"<html>")):
         http = ScriptedHttp(downloads=[download])
         try:
-            fetch(Link(url="https://x.test/f"), rules("image"), {"X-Key": "k"}, http, MemoryObjects(), KEY)
+            one(Link(url="https://x.test/f"), rules("image"), http, MemoryObjects(), {"X-Key": "k"})
         except (LinkDead, InvalidMedia):
             assert download.status == 403 or download.body == b"<html>"
         assert http.opened[0].url == "https://x.test/f"

@@ -158,7 +158,7 @@ class Town(Stage):
         self.webhooks = webhooks
         self.forgetful = forgetful
         self.fate = fate
-        self.http.stream = lambda url, headers, rules: Download(body=FILM)  # type: ignore[method-assign,assignment]
+        self.http.stream = lambda url, headers, rules, rest=None: Download(body=FILM)  # type: ignore[method-assign,assignment]
         self.messages: list[Message] = []
         self.stream: list[Job] = []
         self.most_in_flight = 0

@@ -268,3 +268,27 @@ def test_no_text_gives_another_fault(text: str) -> None:
         assert target.path.startswith("/")
         assert target.path.isascii()
         assert not set(target.path) & set(" \r\n\t\0")
+
+
+@pytest.mark.parametrize(
+    ("url", "body"),
+    [
+        ("data:image/png;base64,iVBORw0KGgo=", b"\x89PNG\r\n\x1a\n"),
+        ("DATA:;base64,iVBORw0KGgo", b"\x89PNG\r\n\x1a\n"),
+        ("data:image/png;charset=x;base64,iVBO%52w0K Ggo=", b"\x89PNG\r\n\x1a\n"),
+        ("data:,a%00b", b"a\0b"),
+        ("data:image/png;base64,", b""),
+    ],
+)
+def test_data_url_holds_the_file_itself(url: str, body: bytes) -> None:
+    assert links.is_data(url)
+    assert links.data(url) == body
+
+
+@pytest.mark.parametrize(
+    "url", ["data:image/png;base64", "data:image/png;base64,a", "data:;base64,####", "data:,".ljust(1_000_001, "a")]
+)
+def test_data_url_that_cannot_be_read_or_is_too_long_is_refused(url: str) -> None:
+    """Bounded: it stands in an answer that is held in memory."""
+    with pytest.raises(UnsafeUrl):
+        links.data(url)

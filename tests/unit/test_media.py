@@ -39,7 +39,7 @@ def test_whole_file_is_told_by_content_whatever_the_pieces(content_type: str, pi
     """Type, size and digest do not depend on how the bytes arrive."""
     data = samples.WHOLE[content_type]
     media = check(data, content_type.partition("/")[0], piece=piece, declared=len(data))
-    assert media == (content_type, len(data), hashlib.sha256(data).hexdigest())
+    assert media[:3] == (content_type, len(data), hashlib.sha256(data).hexdigest())
 
 
 @pytest.mark.parametrize("content_type", samples.WHOLE)

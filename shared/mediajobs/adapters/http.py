@@ -19,7 +19,7 @@ from mediajobs import links
 from mediajobs.adapters.sockets import AddressCheck, Connector, Exchange, Resolver, Transport, connect, look_up
 from mediajobs.errors import NoAnswer, UnsafeUrl
 from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules
+from mediajobs.ports import LinkRules, Rest, Stream
 
 MOST_ANSWER_BYTES = 1024 * 1024
 _CHUNK_BYTES = 256 * 1024
@@ -75,6 +75,22 @@ class WebStream:
         self._exchange.close()
 
 
+class _HeldStream:
+    """Implements `ports.Stream` over a file that came in the link itself."""
+
+    def __init__(self, body: bytes) -> None:
+        self.status = 200
+        self.headers = {"content-length": str(len(body))}
+        self._body = body
+
+    def chunks(self) -> Iterator[bytes]:
+        for at in range(0, len(self._body), _CHUNK_BYTES):
+            yield self._body[at : at + _CHUNK_BYTES]
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
 class WebHttp:
     """Implements `ports.Http`. `ca_file` names the authorities to trust instead of the usual ones."""
 
@@ -100,16 +116,18 @@ class WebHttp:
     def get(self, request: Request) -> Response:
         return self._ask(self._pooled, request, {})
 
-    def stream(self, url: str, headers: dict[str, str], rules: LinkRules) -> WebStream:
+    def stream(self, url: str, headers: dict[str, str], rules: LinkRules, rest: Rest | None = None) -> Stream:
         """`headers` are credentials: they go to `rules.credential_hosts` only, and not on once a redirect has left
         the first host, not even back to it.
         """
-        exchange = self._exchange(
-            self._limits.stream_s, partial(links.check_address, allow_private=rules.allow_private)
-        )
+        if links.is_data(url):
+            return _HeldStream(links.data(url))
+        rest = rest or Rest()
+        seconds = self._limits.stream_s if rest.seconds is None else min(rest.seconds, self._limits.stream_s)
+        exchange = self._exchange(seconds, partial(links.check_address, allow_private=rules.allow_private))
         transport = Transport(pool_connections=1, pool_maxsize=1)
         try:
-            answer = self._follow(exchange, transport, url, headers, rules)
+            answer = self._follow(exchange, transport, url, headers, rules, _wanted(rest))
             return WebStream(answer, exchange, transport)
         except BaseException:
             transport.close()
@@ -117,7 +135,13 @@ class WebHttp:
             raise
 
     def _follow(
-        self, exchange: Exchange, transport: Transport, url: str, headers: dict[str, str], rules: LinkRules
+        self,
+        exchange: Exchange,
+        transport: Transport,
+        url: str,
+        headers: dict[str, str],
+        rules: LinkRules,
+        wanted: dict[str, str],
     ) -> requests.Response:
         first, home = links.parse(url), True
         for _ in range(links.MOST_REDIRECTS + 1):
@@ -127,7 +151,7 @@ class WebHttp:
             trusted = home and links.host_in(target.host, rules.credential_hosts)
             request = Request(method="GET", url=url, headers=headers if trusted else {})
             try:
-                answer = self._send(exchange, transport, request, {"Connection": "close"})
+                answer = self._send(exchange, transport, request, {"Connection": "close", **wanted})
             except _FAULTS as fault:
                 raise exchange.failed(fault) from fault
             location = _headers(answer).get("location")
@@ -170,6 +194,11 @@ class WebHttp:
 
     def _exchange(self, seconds: float, check: AddressCheck | None) -> Exchange:
         return Exchange(seconds=seconds, resolver=self._resolver, connector=self._connector, check=check)
+
+
+def _wanted(rest: Rest) -> dict[str, str]:
+    """Sent to every host on the way: it is no secret."""
+    return {"Range": f"bytes={rest.start}-", "If-Range": rest.validator} if rest.start else {}
 
 
 def _all_headers(request: Request, extra: dict[str, str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import urllib.parse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
 
 PART_BYTES = 8 * 1024 * 1024
+READ_BYTES = 256 * 1024
 _READ_S = 30
 
 
@@ -45,24 +47,55 @@ class S3Upload:
         self._bucket = bucket
         self._key = key
         self._content_type = content_type
-        self._buffer = bytearray()
+        self._buffer = io.BytesIO()  # sent as it is: a copy would double what each download holds
         self._upload_id: str | None = None
         self._parts: list[CompletedPartTypeDef] = []
+
+    @property
+    def id(self) -> str | None:
+        return self._upload_id if self._parts else None
+
+    @property
+    def kept(self) -> int:
+        return len(self._parts) * PART_BYTES
+
+    def go_on(self, upload_id: str) -> bool:
+        """Takes up the whole parts that this upload has, in order; False where there is no such upload."""
+        self._upload_id, number = upload_id, 0
+        while True:
+            try:
+                answer = self._client.list_parts(
+                    Bucket=self._bucket, Key=self._key, UploadId=upload_id, PartNumberMarker=number
+                )
+            except (ClientError, BotoCoreError) as error:
+                if isinstance(error, ClientError) and error.response["Error"]["Code"] == "NoSuchUpload":
+                    return False
+                raise aws.translated(error, "s3.list_parts") from error
+            for part in answer.get("Parts", []):
+                if (part["PartNumber"], part["Size"]) != (len(self._parts) + 1, PART_BYTES):
+                    return True  # from here on it is sent again; a part of the same number is replaced
+                known: CompletedPartTypeDef = {"PartNumber": part["PartNumber"], "ETag": part["ETag"]}
+                if "ChecksumSHA256" in part:
+                    known["ChecksumSHA256"] = part["ChecksumSHA256"]
+                self._parts.append(known)
+            if not answer.get("IsTruncated"):
+                return True
+            number = answer["NextPartNumberMarker"]
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            room = PART_BYTES - len(self._buffer)
-            self._buffer += view[:room]
+            room = PART_BYTES - self._buffer.tell()
+            self._buffer.write(view[:room])
             view = view[room:]
-            if len(self._buffer) == PART_BYTES:
+            if self._buffer.tell() == PART_BYTES:
                 self._send_part()
 
     def finish(self) -> None:
         if self._upload_id is None:
             self._put()
             return
-        if self._buffer:
+        if self._buffer.tell():
             self._send_part()
         with _translated("s3.complete_multipart_upload"):
             self._client.complete_multipart_upload(
@@ -73,22 +106,22 @@ class S3Upload:
             )
 
     def abort(self) -> None:
-        self._buffer.clear()
+        self._buffer = io.BytesIO()
         if self._upload_id is not None:
             # It hides no fault that led here; the bucket's lifecycle rule removes what stays.
             with suppress(MediaJobsError), _translated("s3.abort_multipart_upload"):
                 self._client.abort_multipart_upload(Bucket=self._bucket, Key=self._key, UploadId=self._upload_id)
 
     def _put(self) -> None:
+        checksum = self._rewound()
         with _translated("s3.put_object"):
             self._client.put_object(
                 Bucket=self._bucket,
                 Key=self._key,
-                Body=bytes(self._buffer),
+                Body=self._buffer,
                 ContentType=self._content_type,
-                ChecksumSHA256=_checksum(self._buffer),
+                ChecksumSHA256=checksum,
             )
-        self._buffer.clear()
 
     def _send_part(self) -> None:
         with _translated("s3.upload_part"):
@@ -96,17 +129,23 @@ class S3Upload:
                 self._upload_id = self._client.create_multipart_upload(
                     Bucket=self._bucket, Key=self._key, ContentType=self._content_type, ChecksumAlgorithm="SHA256"
                 )["UploadId"]
-            number, checksum = len(self._parts) + 1, _checksum(self._buffer)
+            number, checksum = len(self._parts) + 1, self._rewound()
             sent = self._client.upload_part(
                 Bucket=self._bucket,
                 Key=self._key,
                 UploadId=self._upload_id,
                 PartNumber=number,
-                Body=bytes(self._buffer),
+                Body=self._buffer,
                 ChecksumSHA256=checksum,
             )
         self._parts.append({"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": checksum})
-        self._buffer.clear()
+        self._buffer = io.BytesIO()
+
+    def _rewound(self) -> str:
+        """The checksum of what is to be sent, which is read from its start then."""
+        self._buffer.seek(0)
+        with self._buffer.getbuffer() as data:
+            return base64.b64encode(hashlib.sha256(data).digest()).decode()
 
 
 class S3Objects:
@@ -118,6 +157,16 @@ class S3Objects:
 
     def upload(self, key: str, content_type: str) -> S3Upload:
         return S3Upload(self._client, self._bucket, key, content_type)
+
+    def resume(self, key: str, upload_id: str) -> S3Upload | None:
+        upload = S3Upload(self._client, self._bucket, key, "")
+        return upload if upload.go_on(upload_id) else None
+
+    def read(self, key: str) -> Iterator[bytes]:
+        with _translated("s3.get_object"):
+            body = self._client.get_object(Bucket=self._bucket, Key=key)["Body"]
+        with body, _translated("s3.get_object"):
+            yield from body.iter_chunks(READ_BYTES)
 
     def link(self, key: str, *, seconds: int, content_type: str, name: str) -> str:
         with _translated("s3.generate_presigned_url"):
@@ -186,10 +235,6 @@ class S3Objects:
                 if error.response.get("Error", {}).get("Code") in ("PreconditionFailed", "NoSuchKey"):
                     raise Retryable(f"{source} has changed since it was looked at") from error
                 raise
-
-
-def _checksum(data: bytearray) -> str:
-    return base64.b64encode(hashlib.sha256(data).digest()).decode()
 
 
 def _download(name: str) -> str:

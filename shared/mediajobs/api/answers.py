@@ -64,6 +64,13 @@ class Output(_Shape):
     content_type: str
     size: int
     sha256: str
+    width: int | None = Field(default=None, description="Pixels, as it is shown; left out where the file is vague.")
+    height: int | None = None
+    duration_ms: int | None = None
+    kept_until: Time | None = Field(
+        default=None, description="Until then the file is kept; fetch what you need for longer."
+    )
+    expired: bool | None = Field(default=None, description="true: the file is deleted; only what is said here is left.")
     url: str | None = Field(default=None, description="Serves until url_expires_at; only where one job is read.")
     url_expires_at: Time | None = None
 

@@ -80,6 +80,7 @@ class _Actions:
                 urls=view.links,
                 metadata=view.metadata,
                 caller_scope=caller.scope,
+                now=self._world.clock.now(),
             ),
         )
 
@@ -89,7 +90,8 @@ class _Actions:
         jobs, cursor = self._steps.listing(
             self._world, caller, cursor=query.cursor, limit=query.limit, attention=query.attention
         )
-        shown = [views.public(job, caller_scope=caller.scope) for job in jobs]
+        now = self._world.clock.now()
+        shown = [views.public(job, caller_scope=caller.scope, now=now) for job in jobs]
         return edge.answer(200, {"jobs": shown, "cursor": cursor})
 
     def cancel(self, call: edge.Call) -> Answer:

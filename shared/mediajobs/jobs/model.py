@@ -61,6 +61,27 @@ class Output:
     content_type: str
     size: int
     sha256: str
+    width: int | None = None  # pixels; None where the file does not say
+    height: int | None = None
+    duration_ms: int | None = None
+    kept_until: int | None = None  # when the bucket's lifecycle may delete it; None: of an earlier release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """A long download under way: what another run needs to go on with it. Its parts are told by S3 itself."""
+
+    number: int  # of the output
+    key: str
+    upload_id: str
+    address: str  # the link without its query: a fresh link to the same file differs only there
+    validator: str  # the strong ETag that the server gave
+    length: int
+    created: int  # S3 counts an object's age from here
+    owner: str  # the run that is at it
+    lease_until: int  # when that run has certainly ended; 0: it has given it back
+    attempts: int = 0  # requests for it, over all runs
+    received: int = 0  # bytes that came, over all runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ import hashlib
 from typing import NamedTuple
 
 from mediajobs.errors import InvalidMedia
+from mediajobs.media.measure import Measure
 from mediajobs.media.sniff import HEAD_BYTES, sniff
 from mediajobs.media.structure import walk_of
 from mediajobs.media.walk import Walker
@@ -21,6 +22,9 @@ class Media(NamedTuple):
     content_type: str
     size: int
     sha256: str
+    width: int | None = None  # pixels; None where the file does not say, cheaply
+    height: int | None = None
+    duration_ms: int | None = None
 
 
 class Checker:
@@ -35,7 +39,9 @@ class Checker:
         self._size = 0
         self._digest = hashlib.sha256()
         self._head = b""
+        self._measure = Measure()
         self._walker: Walker | None = None
+        self._walked = ""
         self.content_type: str | None = None
 
     def feed(self, chunk: bytes) -> None:
@@ -59,11 +65,17 @@ class Checker:
             raise InvalidMedia("the file is empty")
         walker = self._walker or self._start()
         walker.end()
-        return Media(str(self.content_type), self._size, self._digest.hexdigest())
+        found = self._measure
+        if found.tracks and self._walked == "video/webm":
+            _one_of_two(self._kind, found.tracks)
+        return Media(
+            str(self.content_type), self._size, self._digest.hexdigest(), found.width, found.height, found.duration_ms
+        )
 
     def _start(self) -> Walker:
         content_type = sniff(self._head)
-        walker = Walker(walk_of(content_type))
+        walker = Walker(walk_of(content_type, self._measure))
+        self._walked = content_type
         if self._kind == "audio" and content_type == "video/webm":
             content_type = "audio/webm"  # the same container for both
         if content_type.partition("/")[0] != self._kind:
@@ -72,3 +84,11 @@ class Checker:
         walker.feed(self._head)
         self._walker, self._head = walker, b""
         return walker
+
+
+def _one_of_two(kind: str, tracks: set[str]) -> None:
+    """A container that is a film or a recording by what lies in it."""
+    if kind == "video" and "video" not in tracks:
+        raise InvalidMedia("the film has no picture in it")
+    if kind == "audio" and "video" in tracks:
+        raise InvalidMedia("video/webm, where audio was asked for")

@@ -38,13 +38,21 @@ class Find:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Pass what is left of the file; refused if it is less than this."""
+    """Pass what is left of the file, refused if it is less than this; answered with how much it was, in 8 bytes."""
 
     least: int
 
 
 Want = Read | Skip | Find | Rest
 Walk = Generator[Want, bytes, None]
+
+
+def exactly(size: int) -> Generator[Want, bytes, bytes]:
+    """These many bytes; a file that ends before is refused."""
+    data = yield Read(size)
+    if len(data) < size:
+        raise InvalidMedia("the file ends in the middle of a part")
+    return data
 
 
 class Walker:
@@ -74,7 +82,13 @@ class Walker:
                 raise InvalidMedia("the file ends in the middle of a part")
             if isinstance(self._want, Rest) and self._passed < self._want.least:
                 raise InvalidMedia("the file has headers and nothing in them")
-            self._go_on(bytes(self._held) if isinstance(self._want, Read) else b"")
+            match self._want:
+                case Read():
+                    self._go_on(bytes(self._held))
+                case Rest():
+                    self._go_on(self._passed.to_bytes(8, "big"))
+                case _:
+                    self._go_on(b"")
 
     def _try(self, want: Want, data: bytes, at: int) -> tuple[int, bytes | None]:
         """How many bytes from `at` on are used, and the answer once it is complete."""

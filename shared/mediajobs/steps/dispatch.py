@@ -235,7 +235,7 @@ def word_of(job: Job, report: Report) -> Word:
         provider_job_id=report.provider_job_id or job.provider_job_id or "",
         submission=job.submission if submission is None else submission,
         source=Source.POLL,
-        links=report.links,
+        links=report.kept_links,
         code=report.code,
         message=report.message,
         raw=report.raw,

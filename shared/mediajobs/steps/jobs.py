@@ -44,7 +44,7 @@ class Resolution:
 
 def get(world: World, caller: Caller, job_id: str) -> JobView:
     """The job, with short-lived links to its results. Raises NotFound, also for another tenant's."""
-    job = _load(world, caller, job_id)
+    job = _with_ends(world, _load(world, caller, job_id))
     body = world.store.input(job)
     return JobView(
         job=job,
@@ -56,15 +56,26 @@ def get(world: World, caller: Caller, job_id: str) -> JobView:
 
 def _links(world: World, job: Job) -> tuple[tuple[Output, str, int], ...]:
     """Links to the results, as long as the bucket's lifecycle keeps the objects."""
-    now, seconds = world.clock.now(), world.settings.link_seconds
-    if now >= job.since + world.settings.result_days * DAY_MS:
-        return ()
-    until = now + seconds * 1000
-    return tuple(
-        (output, world.objects.link(output.key, seconds=seconds, content_type=output.content_type, name=name), until)
-        for number, output in enumerate(job.outputs)
-        if (name := _name(job, number, output))
-    )
+    now = world.clock.now()
+    made = []
+    for number, output in enumerate(job.outputs):
+        left_s = min(world.settings.link_seconds, ((output.kept_until or 0) - now) // 1000)
+        if left_s > 0:
+            name = _name(job, number, output)
+            url = world.objects.link(output.key, seconds=left_s, content_type=output.content_type, name=name)
+            made.append((output, url, now + left_s * 1000))
+    return tuple(made)
+
+
+def _with_ends(world: World, job: Job) -> Job:
+    """The job, each output with the time until which its object is certainly there.
+
+    The bucket goes by what `ResultDays` is now, also for older objects; but what it has deleted under a smaller
+    number before, a greater one does not bring back.
+    """
+    now_set = job.since + world.settings.result_days * DAY_MS
+    ends = (now_set if one.kept_until is None else min(one.kept_until, now_set) for one in job.outputs)
+    return replace(job, outputs=tuple(replace(one, kept_until=end) for one, end in zip(job.outputs, ends, strict=True)))
 
 
 def input_file(world: World, job_id: str, token: str, name: str) -> Served:
@@ -83,7 +94,7 @@ def listing(
         page = world.store.list_attention(limit, cursor)
     else:
         page = world.store.list_jobs(caller.tenant, limit, cursor)
-    return world.store.load_many(page.ids), page.cursor
+    return [_with_ends(world, job) for job in world.store.load_many(page.ids)], page.cursor
 
 
 def cancel(world: World, caller: Caller, job_id: str) -> Job:

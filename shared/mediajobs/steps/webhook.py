@@ -170,7 +170,7 @@ def _word(report: Report, submission: int | None, verified: Verified) -> Word:
         provider_job_id=report.provider_job_id or "",
         submission=submission,
         source=Source.WEBHOOK,
-        links=report.links,
+        links=report.kept_links,
         code=report.code,
         message=report.message,
         raw=report.raw,

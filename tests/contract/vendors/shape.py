@@ -20,7 +20,7 @@ from mediajobs.jobs.events import AnswerKind, Status
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
 from mediajobs.messages import Delivery, ReportKind, Request, Response
-from mediajobs.ports import LinkRules, ProviderAdapter, Stream
+from mediajobs.ports import LinkRules, ProviderAdapter, Rest, Stream
 from tests.fakes.clock import VirtualClock
 from tests.fakes.jobs import NOW, a_job
 from tests.fakes.secrets import MemorySecrets
@@ -128,7 +128,7 @@ class Wire:
         self.gets.append(request)
         return self._next()
 
-    def stream(self, url: str, headers: dict[str, str], rules: LinkRules) -> Stream:
+    def stream(self, url: str, headers: dict[str, str], rules: LinkRules, rest: Rest | None = None) -> Stream:
         raise AssertionError("an adapter downloads nothing")
 
     def left(self) -> int:

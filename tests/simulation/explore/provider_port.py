@@ -8,7 +8,7 @@ from typing import Any
 from mediajobs.jobs.events import Answered, AnswerKind, Status, Traits
 from mediajobs.jobs.model import Job, Link
 from mediajobs.messages import Delivery, Report, ReportKind, Request, Verified
-from mediajobs.ports import LinkRules
+from mediajobs.ports import LinkRules, Rest
 from tests import samples
 from tests.simulation.explore.state import IDS
 from tests.simulation.explore.tape import Tape
@@ -34,7 +34,7 @@ class TapeHttp:
     def __init__(self, tape: Tape) -> None:
         self._ask = tape.ask
 
-    def stream(self, url: str, headers: dict[str, str], rules: LinkRules) -> Served:
+    def stream(self, url: str, headers: dict[str, str], rules: LinkRules, rest: Rest | None = None) -> Served:
         return Served(self._ask("stream", url))
 
 

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 from mediajobs import wiring
 from mediajobs.adapters.idempotency import submit_once
 from mediajobs.adapters.providers.registry import Registry
+from mediajobs.batches import queue_handler
 from mediajobs.errors import NoAnswer, Retryable
 from mediajobs.jobs.events import Traits
 from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules, ProviderAdapter, Upload, World
+from mediajobs.ports import LinkRules, ProviderAdapter, Rest, Upload, World
 from mediajobs.schedule import tick_of
 from mediajobs.steps.reconcile import RUN_MS, reconcile
+from mediajobs.steps.store import store
+from mediajobs.steps.worker import work
 from tests.simulation.world.once import RecordedOnce
 from tests.simulation.world.process import Killed, Process
 
@@ -62,6 +65,8 @@ class Container:
     def _build(self) -> Handler:
         if self.function == "reconcile":
             return _reconcile(self, self._world("providers secrets http queues topic once"))
+        if self.function == "store":
+            return _store(self._world("providers secrets http objects"))
         lazy: Any = getattr(wiring, f"{self.function}_handler")()
         handler: Handler = lazy._build(self._world(lazy._ports))
         return handler
@@ -111,6 +116,15 @@ def _reconcile(container: Container, world: World) -> Handler:
         return {"summary": reconcile(world, tick, workers=1, run_ms=run_ms)}
 
     return handler
+
+
+def _store(world: World) -> Handler:
+    """As wiring composes it, with one worker, for the same reason."""
+
+    def take(job_id: str, _message: Any, receives: int) -> str:
+        return work(world, job_id, "store", receives, lambda: store(world, job_id, workers=1))
+
+    return queue_handler(world, "store", take)
 
 
 class _Tripped:
@@ -203,6 +217,8 @@ class _Objects:
         return cast(
             "Upload",
             SimpleNamespace(
+                id=None,
+                kept=0,
                 write=lambda data: trip("objects.write", lambda: made.write(data)),
                 finish=lambda: trip("objects.finish", made.finish),
                 abort=lambda: trip("objects.abort", made.abort),
@@ -253,7 +269,7 @@ class _Http:
         front = self._container.town.front
         return cast("Response", self._container.trip("http.get", lambda: front.get(request)))
 
-    def stream(self, url: str, headers: dict[str, str], rules: LinkRules) -> Any:
+    def stream(self, url: str, headers: dict[str, str], rules: LinkRules, rest: Rest | None = None) -> Any:
         front = self._container.town.front
         return self._container.trip("http.stream", lambda: front.download(url))
 

@@ -16,7 +16,7 @@ from mediajobs.jobs.birth import new_job
 from mediajobs.jobs.events import Traits
 from mediajobs.jobs.model import Job
 from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules, Stream
+from mediajobs.ports import LinkRules, Rest, Stream
 from tests.fakes.secrets import MemorySecrets
 
 NOW = 1_800_000_000_000
@@ -99,7 +99,7 @@ class ScriptedHttp:
         self.gets.append(request)
         return self._next()
 
-    def stream(self, url: str, headers: dict[str, str], rules: LinkRules) -> Stream:
+    def stream(self, url: str, headers: dict[str, str], rules: LinkRules, rest: Rest | None = None) -> Stream:
         raise AssertionError("an adapter downloads nothing")
 
     def _next(self) -> Response:

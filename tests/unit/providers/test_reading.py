@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mediajobs import expiry
 from mediajobs.adapters.providers import reading
 from mediajobs.adapters.providers.reading import Unusable
 from mediajobs.adapters.providers.vocabulary import Path
@@ -41,7 +42,7 @@ JSON = st.recursive(
 )  # fmt: skip
 def test_a_time_is_read_in_any_common_form(value: object, ms: int | None) -> None:
     """Seconds, milliseconds, ISO 8601; a duration is no time."""
-    assert reading.moment(value) == ms
+    assert expiry.moment(value) == ms
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_any_value_is_read_without_another_error(value: Any) -> None:
     """Words are bounded and can be stored; numbers are whole; ids are ids."""
     assert len(reading.words(value).encode("utf-8")) <= 4 * reading.MOST_MESSAGE
     assert isinstance(reading.percent(value, 100), int | None)
-    assert isinstance(reading.moment(value), int | None)
+    assert isinstance(expiry.moment(value), int | None)
     with contextlib.suppress(Unusable):
         assert len(reading.identifier(value).encode()) <= reading.MOST_ID_BYTES
 

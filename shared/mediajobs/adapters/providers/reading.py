@@ -9,13 +9,15 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
+
+from mediajobs.messages import MOST_KEPT_URL
 
 MOST_ID_BYTES = 256
 MOST_MESSAGE = 200
 MOST_WORD = 60
-MOST_URL = 4096
+MOST_URL = MOST_KEPT_URL
 DEEPEST = 64
 LONGEST_WAIT_S = 900.0
 
@@ -119,28 +121,6 @@ def size(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
         return None
     return value
-
-
-def moment(value: object) -> int | None:
-    """A time in milliseconds since the epoch, from seconds, milliseconds or ISO 8601; None for anything else."""
-    if isinstance(value, str):
-        text = value.strip()
-        if not _NUMBER.fullmatch(text):
-            return _iso(text)
-        value = float(text)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e9 <= value < 1e14:
-        return None  # before 2001 as seconds: a duration perhaps, but no time
-    # 1e11 seconds lie in the year 5138, 1e11 milliseconds in 1973.
-    return int(value * 1000) if value < 1e11 else int(value)
-
-
-def _iso(text: str) -> int | None:
-    try:
-        when = datetime.fromisoformat(text)
-        seconds = when.replace(tzinfo=when.tzinfo or UTC).timestamp()
-    except (ValueError, OverflowError):
-        return None
-    return int(seconds * 1000) if seconds >= 1e9 else None  # year 1 and 1970 stand for "never said"
 
 
 def wait_s(headers: Mapping[str, str], now: int | None) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import jmespath
 from jmespath.exceptions import JMESPathError
 
+from mediajobs import expiry, links
 from mediajobs.adapters.providers import reading
 from mediajobs.adapters.providers.config import Provider
 from mediajobs.adapters.providers.reading import Unusable
@@ -126,7 +127,7 @@ class Vocabulary:
     def links(self, value: object, *, strict: bool) -> tuple[Link, ...]:
         """The results that a job has. Not strict: none where one of them cannot be used."""
         found = self._outputs.find(value)
-        ended = reading.moment(self._completed_at.find(value))
+        ended = expiry.moment(self._completed_at.find(value))
         items = found if isinstance(found, list) else [] if found is None else [found]
         try:
             if len(items) > MOST_LINKS:
@@ -139,18 +140,23 @@ class Vocabulary:
 
     def _link(self, item: object, ended: int | None) -> Link:
         url = item if isinstance(item, str) else self._url.find(item)
-        if not isinstance(url, str) or not url or not url.isprintable() or len(url) > reading.MOST_URL:
+        if not isinstance(url, str) or not url or not url.isprintable() or len(url) > _longest(url):
             raise Unusable("a result has no usable link")
+        ends = (expiry.moment(self._expires_at.find(item)) or self._end_of_life(ended), expiry.of_url(url))
         return Link(
             url=url,
             content_type=reading.words(self._content_type.find(item), 100),
             size=reading.size(self._size.find(item)),
-            expires_at=reading.moment(self._expires_at.find(item)) or self._end_of_life(ended),
+            expires_at=min((end for end in ends if end is not None), default=None),
         )
 
     def _end_of_life(self, ended: int | None) -> int | None:
         life = self._provider.results.life_s
         return None if ended is None or life is None else ended + round(life * 1000)
+
+
+def _longest(url: str) -> int:
+    return links.MOST_DATA if links.is_data(url) else reading.MOST_URL
 
 
 def _listed(word: str, listed: Iterable[str]) -> bool:

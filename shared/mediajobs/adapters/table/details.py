@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from mediajobs.adapters.table import expressions as ex
 from mediajobs.adapters.table.calls import Calls, Refused
 from mediajobs.adapters.table.values import decoded, encoded
+from mediajobs.jobs.model import Transfer
 from mediajobs.messages import Progress
 
 FINAL = 100
+_TRANSFER = tuple(field.name for field in fields(Transfer) if field.name != "number")
 REMEMBERED = 1000
 
 
@@ -46,6 +49,16 @@ class Details:
         row = self._read(ex.events_key(job_id))
         return () if row is None else tuple(row.get("entries", ()))
 
+    def transfers(self, job_id: str) -> tuple[Transfer, ...]:
+        return tuple(_transfer(decoded(item)) for item in self._calls.pages(ex.transfers(job_id)))
+
+    def save_transfer(self, job_id: str, transfer: Transfer, ttl: int, *, owner: str | None) -> bool:
+        try:
+            self._calls.call("put_item", ex.save_transfer(job_id, transfer, ttl, owner))
+        except Refused:
+            return False
+        return True
+
     def first_seen(self, name: str, now: int, ttl: int) -> int:
         try:
             self._calls.call("put_item", ex.first_seen(name, now, ttl))
@@ -64,3 +77,7 @@ class Details:
     def _read(self, key: dict[str, Any]) -> dict[str, Any] | None:
         item = self._calls.call("get_item", ex.get(key, strong=False)).get("Item")
         return None if item is None else decoded(item)
+
+
+def _transfer(row: dict[str, Any]) -> Transfer:
+    return Transfer(number=int(row["sk"].removeprefix("D#")), **{name: row[name] for name in _TRANSFER if name in row})

@@ -6,11 +6,12 @@ Conditions that tell a lost race return the old item, so that the loser need not
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from mediajobs.adapters.table.items import input_key, job_key
 from mediajobs.adapters.table.values import encoded
-from mediajobs.jobs.model import DUE_SHARDS, Job
+from mediajobs.jobs.model import DUE_SHARDS, Job, Transfer
 from mediajobs.messages import Progress
 from mediajobs.pauses import Pause
 
@@ -230,6 +231,29 @@ def count_event(job_id: str) -> Params:
         "UpdateExpression": "ADD n :one",
         "ExpressionAttributeValues": encoded({":one": 1}),
     }
+
+
+def transfers(job_id: str) -> Params:
+    """As they are now: a run acts on what another left."""
+    return {
+        "KeyConditionExpression": "pk = :pk AND begins_with(sk, :sk)",
+        "ExpressionAttributeValues": encoded({":pk": job_key(job_id), ":sk": "D#"}),
+        "ConsistentRead": True,
+    }
+
+
+def save_transfer(job_id: str, transfer: Transfer, ttl: int, owner: str | None) -> Params:
+    item = {name: value for name, value in asdict(transfer).items() if name != "number"}
+    key = {"pk": job_key(job_id), "sk": f"D#{transfer.number:03d}"}
+    condition: Params = {"ConditionExpression": ABSENT}
+    if owner is not None:
+        # The mark of its owner is new with each run, so our own resent write finds itself.
+        condition = {
+            "ConditionExpression": "#owner = :owner OR #owner = :mine",
+            "ExpressionAttributeNames": {"#owner": "owner"},
+            "ExpressionAttributeValues": encoded({":owner": owner, ":mine": transfer.owner}),
+        }
+    return {"Item": encoded({**key, **item, "ttl": ttl}), **condition}
 
 
 def first_seen(name: str, now: int, ttl: int) -> Params:

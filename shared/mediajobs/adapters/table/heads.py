@@ -107,7 +107,9 @@ class Heads:
         for name, value in rows.spills.items():
             if (job.id, name) in self._standing:
                 continue
-            ttl = job.updated_at // 1000 + self._detail_s
+            # Outputs are known at least as long as their objects are kept.
+            ends = (output.kept_until // 1000 for output in job.outputs if output.kept_until is not None)
+            ttl = max([job.updated_at // 1000 + self._detail_s, *ends])
             item = {**items.spill_key(job.id, name), "part": value, **encoded({"ttl": ttl})}
             self._calls.call("put_item", ex.put(item))
             self._remember(job.id, name)

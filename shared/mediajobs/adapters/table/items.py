@@ -67,7 +67,16 @@ PARTS: dict[type, dict[str, str]] = {
     Finding: {"kind": "k", "provider_job_id": "p", "since": "s", "acknowledged": "a"},
     JobError: {"code": "c", "message": "m"},
     Link: {"url": "u", "content_type": "t", "size": "s", "expires_at": "e"},
-    Output: {"key": "k", "content_type": "t", "size": "s", "sha256": "d"},
+    Output: {
+        "key": "k",
+        "content_type": "t",
+        "size": "s",
+        "sha256": "d",
+        "width": "w",
+        "height": "h",
+        "duration_ms": "l",
+        "kept_until": "u",
+    },
 }
 SINGLE: dict[str, tuple[str, type]] = {
     "attempt": ("try", Attempt),

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.simulation.mutants.catalogue import edges, ends, files, people, restored, slots, submitting, table
+from tests.simulation.mutants.catalogue import (
+    downloads,
+    edges,
+    ends,
+    files,
+    people,
+    restored,
+    slots,
+    submitting,
+    table,
+)
 from tests.simulation.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -10,6 +20,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *slots.MUTANTS,
     *people.MUTANTS,
     *ends.MUTANTS,
+    *downloads.MUTANTS,
     *table.MUTANTS,
     *edges.MUTANTS,
     *files.MUTANTS,

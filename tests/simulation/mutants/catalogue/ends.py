@@ -58,8 +58,8 @@ MUTANTS = (
         why="H11",
         breaks="the row says one digest and the object is the other run's",
         file="steps/store.py",
-        old="    run = world.chance.token()\n",
-        new='    run = "result"\n',
+        old="    transfers = Transfers(world, job, world.chance.token())\n",
+        new='    transfers = Transfers(world, job, "result")\n',
         tests=STORE,
     ),
     Mutant(
@@ -127,9 +127,9 @@ MUTANTS = (
         why="H22",
         breaks="a paid result is given up for one bad transfer",
         file="steps/store.py",
-        old="""        world.log.warning("result refused", job=job.id, reason=str(error)[:200])
+        old="""            self._world.log.warning("result refused", job=self._job.id, reason=str(error)[:200])
 """,
-        new="""        return _hopeless(error)
+        new="""            return _hopeless(error)
 """,
         tests=STORE,
     ),
@@ -167,13 +167,8 @@ MUTANTS = (
         why="results",
         breaks="what a failed run has stored stays behind",
         file="steps/store.py",
-        old="""    except BaseException:
-        world.objects.delete([output.key for output in outputs])
-        raise
-""",
-        new="""    except BaseException:
-        raise
-""",
+        old="            self._world.objects.delete([output.key for output in done])\n",
+        new="",
         tests=STORE,
     ),
     Mutant(

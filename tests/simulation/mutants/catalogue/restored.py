@@ -50,8 +50,8 @@ MUTANTS = (
         why="results",
         breaks="an upload that was begun is not ended",
         file="steps/fetch.py",
-        old="        place.abort()\n        raise\n",
-        new="        raise\n",
+        old="        if final or not self._noted:\n",
+        new="        if final and not self._noted:\n",
         tests=FETCH,
     ),
     Mutant(
@@ -59,8 +59,8 @@ MUTANTS = (
         why="size",
         breaks="a file that says it is too large is downloaded to its limit",
         file="steps/fetch.py",
-        old="            if declared is not None and declared > rules.max_bytes:\n",
-        new="            if declared is not None and declared < 0:\n",
+        old="        if self._length is not None and self._length > most:\n",
+        new="        if self._length is not None and self._length < 0:\n",
         tests=FETCH,
     ),
 )
