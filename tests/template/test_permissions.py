@@ -94,8 +94,8 @@ def test_variable_and_permission_go_together(template: dict[str, Any], variable:
 
 
 def test_bucket_is_used_prefix_by_prefix(template: dict[str, Any]) -> None:
-    """Store writes results and jobs reads them; submit puts uploads by its forms, looks at them, and copies them to
-    the inputs, which jobs reads and nobody changes. Nobody lists.
+    """Store writes results and reads back what it joined, jobs reads them; submit puts uploads by its forms, looks at
+    them, and copies them to the inputs, which jobs reads and nobody changes. Nobody lists.
     """
     pairs = {
         (name, action.removeprefix("s3:"), resource)
@@ -103,7 +103,7 @@ def test_bucket_is_used_prefix_by_prefix(template: dict[str, Any]) -> None:
         for action, resource in granted(template, name)
         if action.startswith("s3:")
     }
-    storing = ("PutObject", "AbortMultipartUpload", "ListMultipartUploadParts", "DeleteObject")
+    storing = ("PutObject", "AbortMultipartUpload", "ListMultipartUploadParts", "GetObject", "DeleteObject")
     assert pairs == {
         *(("Store", action, RESULTS) for action in storing),
         ("Jobs", "GetObject", RESULTS),
