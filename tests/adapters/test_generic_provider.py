@@ -30,6 +30,7 @@ from tests.local_provider.kit import Receiver
 receiver = theirs.receiver
 CONFIGURATION = Path(__file__).parents[2] / "local" / "providers.toml"
 FAST = Settings(expected_s=0.2, max_run_s=5.0, progress_per_s=20, webhook_timeout_s=2, retry_delays_s=(0.05,) * 4)
+PATIENCE_S = 60  # for what comes soon on any machine that has time for it
 PROMPT: dict[str, object] = {"prompt": "a red bicycle leaning on a garden wall"}
 
 
@@ -96,7 +97,7 @@ def nokey(server: SimulatedProvider) -> Line:
 
 def until(ask: Callable[[], Report], status: Status) -> Report:
     """The report once it says so."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + PATIENCE_S
     while (report := ask()).status is not status:
         assert time.monotonic() < end, report
         time.sleep(0.02)
@@ -199,7 +200,7 @@ def test_a_cancel_is_asked_for_and_the_providers_word_decides(sim: Line) -> None
 def test_its_webhooks_verify_and_read(sim: Line, receiver: Receiver) -> None:
     """Every event it sends, over the bytes that came; with a byte changed none."""
     answered = sim.submit(sim.job(), webhook_url=receiver.url)
-    end = time.monotonic() + 5
+    end = time.monotonic() + PATIENCE_S
     while not receiver.of("job.completed"):
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import ipaddress
+import queue
 import socket
 import ssl
 import struct
@@ -111,6 +112,7 @@ class HostileServer:
     greet: Callable[[Peer], None] | None = None  # instead of speaking TLS or HTTP at all
     asked: list[Asked] = field(default_factory=list)
     connections: int = 0
+    ended: queue.SimpleQueue[int] = field(default_factory=queue.SimpleQueue)  # connections closed on this end
 
     def __post_init__(self) -> None:
         self.stopping = threading.Event()
@@ -159,6 +161,7 @@ class HostileServer:
             else:
                 with self.tls.wrap_socket(connection, server_side=True) as secure:
                     self._converse(secure, number)
+        self.ended.put(number)
 
     def _converse(self, connection: socket.socket, number: int) -> None:
         while self._answer(connection, number):

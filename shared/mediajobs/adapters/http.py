@@ -16,7 +16,17 @@ import requests
 import urllib3
 
 from mediajobs import links
-from mediajobs.adapters.sockets import AddressCheck, Connector, Exchange, Resolver, Transport, connect, look_up
+from mediajobs.adapters.sockets import (
+    AddressCheck,
+    Connector,
+    Exchange,
+    Resolver,
+    SetAlarm,
+    Transport,
+    connect,
+    look_up,
+    set_alarm,
+)
 from mediajobs.errors import NoAnswer, UnsafeUrl
 from mediajobs.messages import Request, Response
 from mediajobs.ports import LinkRules, Rest, Stream
@@ -100,11 +110,13 @@ class WebHttp:
         limits: Limits | None = None,
         resolver: Resolver = look_up,
         connector: Connector = connect,
+        alarm: SetAlarm = set_alarm,
         ca_file: str | None = None,
     ) -> None:
         self._limits = limits or Limits()
         self._resolver = resolver
         self._connector = connector
+        self._alarm = alarm
         self._verify: bool | str = ca_file or True
         self._pooled = Transport(pool_connections=8, pool_maxsize=8)
 
@@ -193,7 +205,9 @@ class WebHttp:
             )
 
     def _exchange(self, seconds: float, check: AddressCheck | None) -> Exchange:
-        return Exchange(seconds=seconds, resolver=self._resolver, connector=self._connector, check=check)
+        return Exchange(
+            seconds=seconds, resolver=self._resolver, connector=self._connector, check=check, alarm=self._alarm
+        )
 
 
 def _wanted(rest: Rest) -> dict[str, str]:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
@@ -24,6 +24,23 @@ from mediajobs.errors import MediaJobsError, NoAnswer, NotSent
 Resolver = Callable[[str, int], Sequence[str]]
 Connector = Callable[[str, int, float], socket.socket]
 AddressCheck = Callable[[str], None]
+
+
+class Alarm(Protocol):
+    """Something that will ring, unless it is canceled before."""
+
+    def cancel(self) -> None: ...
+
+
+SetAlarm = Callable[[float, Callable[[], None]], Alarm]
+
+
+def set_alarm(seconds: float, ring: Callable[[], None]) -> Alarm:
+    """Rings once, after these seconds, from a thread of its own."""
+    timer = threading.Timer(seconds, ring)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def look_up(host: str, port: int) -> list[str]:
@@ -42,10 +59,18 @@ def connect(address: str, port: int, timeout: float) -> socket.socket:
 class Exchange:
     """One request and its answer, redirects included. Leave it as a context, or by `close`.
 
-    A timeout on each read does not end a peer that sends a byte now and then: a timer shuts the connection down.
+    A timeout on each read does not end a peer that sends a byte now and then: an alarm shuts the connection down.
     """
 
-    def __init__(self, *, seconds: float, resolver: Resolver, connector: Connector, check: AddressCheck | None) -> None:
+    def __init__(
+        self,
+        *,
+        seconds: float,
+        resolver: Resolver,
+        connector: Connector,
+        check: AddressCheck | None,
+        alarm: SetAlarm = set_alarm,
+    ) -> None:
         self.path = "/"
         self.sent = False
         self.expired = False
@@ -55,9 +80,7 @@ class Exchange:
         self._check = check
         self._lock = threading.Lock()
         self._twin: socket.socket | None = None  # a second handle on the connection: TLS objects bear no second thread
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
-        self._timer.start()
+        self._alarm = alarm(seconds, self._expire)
 
     @contextmanager
     def current(self, path: str) -> Iterator[None]:
@@ -102,7 +125,7 @@ class Exchange:
         return NoAnswer(cause) if self.sent else NotSent(cause)
 
     def close(self) -> None:
-        self._timer.cancel()
+        self._alarm.cancel()
         with self._lock:
             self._drop_twin()
 
