@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,9 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
 
+from tests.simulation.mutants.catalogue import MUTANTS
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build" / "prove"
-SEEDS, SEEDS_LONG = 300, 3000
+SEEDS, SEEDS_LONG = 300, 1500
 PATIENCE_S = 30.0  # a part that says nothing for so long is told to be at work
 
 Numbers = dict[str, int]
@@ -82,7 +85,7 @@ def crashed(text: str) -> Numbers:
 def sown(text: str) -> Numbers:
     """What the seeds came to."""
     seeds, jobs, runs, faults, deaths = _numbers(
-        r"^(\d+) seeds, (\d+) jobs, (\d+) invocations, (\d+) faults, (\d+) of them deaths", text
+        r"^(\d+) seeds, (\d+) jobs, (\d+) invocations, (\d+) faults, (\d+) deaths of a process$", text
     )
     (bad,) = _numbers(r"^(\d+) violations$", text)
     return {
@@ -121,6 +124,7 @@ def run(part: Part, tell: Callable[[str], None]) -> Done:
     with subprocess.Popen(
         [sys.executable, "-u", "-m", *part.command],
         cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "shared")))},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -180,9 +184,11 @@ def _rows(one: Done) -> list[tuple[str, str, str]]:
             ("pairs of crashes", f"{n['pairs']:,}", "above"),
         ]
     if one.name == "seeds":
-        tried = f"{n['seeds']:,} seeds, {n['jobs']:,} jobs, {n['faults']:,} faults, {n['deaths']:,} of them deaths"
+        tried = f"{n['seeds']:,} seeds, {n['jobs']:,} jobs, {n['faults']:,} faults, {n['deaths']:,} deaths of a process"
         return [("seeds", tried, str(n["violations"]))]
-    return [("mutants", f"{n['killed']} of {n['mutants']} killed", str(n["violations"]))]
+    left = len(MUTANTS) - n["mutants"]
+    more = f" ({left} more with --long)" if left > 0 else ""
+    return [("mutants", f"{n['killed']} of {n['mutants']} killed{more}", str(n["violations"]))]
 
 
 def _numbers(pattern: str, text: str) -> list[int]:

@@ -37,17 +37,18 @@ class Engine(Effects):
     ) -> None:
         super().__init__(model, Table(), wrong)
         tape, self.watch = Tape(), Watch()
+        traits = model.traits if "key for ever" not in wrong else replace(model.traits, key_life_s=10**8)
         self.world = world_of(
             tape,
             self.table,
             self.watch,
-            traits=model.traits if "key for ever" not in wrong else replace(model.traits, key_life_s=10**8),
+            traits=traits,
             limit=model.limit,
             kept=model.kept,
             rotates_at=None if model.rotates_s is None else BASE + model.rotates_s * 1000,
             trusts_progress="in progress is done" in wrong,
         )
-        frames = Frames(self.table, (self.world, *vars_of(self.world), tape, self.table, self))
+        frames = Frames(self.table, (self.world, *vars_of(self.world), tape, self.table, traits))
         self.machine = Machine(tape, self.world, {**RUNS, **(runs or {})}, frames)
         self.invariants = Invariants(model, self.table)
         self._grid = tuple(BASE + seconds * 1000 for seconds in model.grid)
@@ -186,17 +187,9 @@ class Engine(Effects):
                 for status in self.model.ends:
                     yield Move(("ends", at, status), self.end(state, at, status))
             if paid.known and self.model.loses:
-                lost = (
-                    *state.paid[:at],
-                    paid._replace(known=False, status=self._lost(paid.status)),
-                    *state.paid[at + 1 :],
-                )
-                yield Move(("forgets", at), state._replace(paid=lost))
+                forgotten = (*state.paid[:at], paid._replace(known=False), *state.paid[at + 1 :])
+                yield Move(("forgets", at), state._replace(paid=forgotten))
         yield from self._ttl(state)
-
-    def _lost(self, status: int) -> int:
-        """A provider that forgets a live job may have it running on, or dead; it is the worse that counts."""
-        return status
 
     def _ttl(self, state: State) -> Iterator[Move]:
         if not self.model.clears:

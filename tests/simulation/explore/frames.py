@@ -29,6 +29,7 @@ class Frames:
         self._table = table
         self._singles = {id(single): name for name, single in enumerate(singles)}
         self._live = Liveness()
+        self._fields: dict[type, tuple[str, ...]] = {}
         self._unlike = 0
         self._log: Any = ()
 
@@ -63,8 +64,11 @@ class Frames:
             return object, name
         if isinstance(value, (tuple, list)):
             return (type(value), *(self._value(part) for part in value))
-        if is_dataclass(value) and not isinstance(value, type):
-            return (type(value), *(self._value(getattr(value, field.name)) for field in fields(value)))
+        names = self._fields.get(type(value))
+        if names is None and is_dataclass(value) and not isinstance(value, type):
+            names = self._fields[type(value)] = tuple(field.name for field in fields(value))
+        if names is not None:
+            return (type(value), *[self._value(getattr(value, name)) for name in names])
         return self._callable(value) or self._other(value)
 
     def _callable(self, value: Any) -> Any:

@@ -59,7 +59,6 @@ class Model:
     echo: bool = False  # the provider repeats our reference
     rotates_s: int | None = None  # when a changed base URL makes the same request another one
     overruns: bool = False  # a provider job may live beyond max run
-    wrong_404: int = 0  # polls that are told "unknown" of a job that lives
     loses: bool = False  # the provider may forget its jobs: 404 for good
     clears: bool = False  # published heads may be removed by their ttl
     lags: bool = False  # the waiting room's index may show nothing yet

@@ -76,6 +76,8 @@ class Outside:
         ways: list[Outcome] = [(said[2], state, said)]
         if self.left(state, "404"):
             ways.append(("404 for once", self.spend(state, "404"), ("gone", None, "unknown", None)))
+        if self.left(state, "odd"):
+            ways.append(("a word that says nothing", self.spend(state, "odd"), ("word", said[1], "unknown", said[3])))
         if proc.kind == "store":
             ways.append(("no answer", state, NOTHING))
         return ways

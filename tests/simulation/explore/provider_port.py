@@ -93,6 +93,7 @@ class TapeAdapter:
             status=Status(status),
             reference=reference,
             links=links,
+            raw="confused" if status == Status.UNKNOWN else "",
         )
 
     def verify(self, delivery: Delivery, now: int) -> Verified:

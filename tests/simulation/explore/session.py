@@ -80,7 +80,8 @@ class Session:
                 _say(f"    {number:3}. {line}")
         _say(f"{'all':12} {states:10} {steps:11} {depth:5}                    {bad}")
         quiet = silent(seen)
-        _say(f"rows of the table that have spoken: {len(TABLE) - len(quiet)} of {len(TABLE)}; not: {' '.join(quiet)}")
+        writing = sum(rule.effect is not None for rule in TABLE)
+        _say(f"rows that write and have spoken: {writing - len(quiet)} of {writing}; not: {' '.join(quiet) or 'none'}")
         return not bad
 
     def _wrongs(self, results: Iterable[tuple[str, Result]]) -> bool:
@@ -95,9 +96,9 @@ class Session:
 
 
 def silent(results: Iterable[Result]) -> list[str]:
-    """Rows of the table that no model has made speak."""
+    """Rows of the table that write something and have not spoken in any model."""
     spoken = frozenset[str]().union(*(result.rules for result in results))
-    return [rule.row for rule in TABLE if rule.row not in spoken]
+    return [rule.row for rule in TABLE if rule.effect is not None and rule.row not in spoken]
 
 
 def _line(result: Result) -> str:

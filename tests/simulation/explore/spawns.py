@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mediajobs.jobs.model import Job
-from mediajobs.jobs.states import TERMINAL
 from mediajobs.jobs.states import State as Stage
 from tests.simulation.explore.state import LIVE, STATUS, State
 
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from tests.simulation.explore.engine import Engine
 
 _SUBMITS = frozenset({Stage.PENDING, Stage.SUBMITTING})
-_ODD = "confused"  # a word that nobody knows
 
 
 class Spawns:
@@ -85,18 +83,19 @@ class Spawns:
                 yield paid.job, paid.incarnation, None if bare else paid.submission, f"p{at} {word}"
 
     def _cancel(self, state: State) -> Iterator[tuple[Any, ...]]:
-        for job, row in self._rows(state):
-            if row.state not in TERMINAL and not row.cancel_requested:
-                yield (job,)
+        for job, _ in self._rows(state):
+            yield (job,)
 
     def _person(self, state: State) -> Iterator[tuple[Any, ...]]:
         for job, row in self._rows(state):
+            if "acknowledge" in self._model.people:
+                yield from ((job, "acknowledge", None, finding.provider_job_id) for finding in row.findings)
             if row.attention is None:
                 continue
             for word in self._model.people:
                 if word == "adopt":
                     yield from ((job, word, row.attention.version, f"p{at}") for at in range(len(state.paid)))
-                else:
+                elif word != "acknowledge":
                     yield job, word, row.attention.version, None
 
     def _store(self, state: State) -> Iterator[tuple[Any, ...]]:

@@ -33,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     told = parser.parse_args(argv)
     chosen = _chosen(told.only, long=told.long or told.list)
+    if not chosen:
+        parser.error(f"no mutant has {told.only!r} in its name or file, or as its reason")
     if told.list:
         for mutant in chosen:
             _print(f"{mutant.why:12} {mutant.name}: {mutant.breaks}")
