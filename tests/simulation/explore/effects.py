@@ -88,6 +88,12 @@ class Effects(Outside):
     def _on_lost(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
         return [("lost", state, ("lost", state.jobs[op[1]]))]
 
+    def _on_input(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
+        ways: list[Outcome] = [("", state, True)]
+        if self.left(state, "no input"):
+            ways.append(("it is not kept", self.spend(state, "no input"), False))
+        return ways
+
     # -- provider's shared state
 
     def _on_provider(self, state: State, op: Op, proc: Proc) -> list[Outcome]:

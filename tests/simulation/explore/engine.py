@@ -14,6 +14,7 @@ from tests.simulation.explore.frames import Frames
 from tests.simulation.explore.invariants import Invariants
 from tests.simulation.explore.model import Model
 from tests.simulation.explore.ports import Watch, world_of
+from tests.simulation.explore.restoring import Restoring
 from tests.simulation.explore.runs import RUNS
 from tests.simulation.explore.spawns import Spawns
 from tests.simulation.explore.state import BASE, IDS, LIVE, STATUS, SUCCEEDED, Memory, State, Table
@@ -47,6 +48,8 @@ class Engine(Effects):
             kept=model.kept,
             rotates_at=None if model.rotates_s is None else BASE + model.rotates_s * 1000,
             trusts_progress="in progress is done" in wrong,
+            loses_input="no input" in self.kinds,
+            says_where=model.says_where,
         )
         frames = Frames(self.table, (self.world, *vars_of(self.world), tape, self.table, traits))
         self.machine = Machine(tape, self.world, {**RUNS, **(runs or {})}, frames)
@@ -55,6 +58,7 @@ class Engine(Effects):
         self._fine = model.fine if model.pauses else model.fine - {"save_pause"}
         self._guarded = not wrong & {"unguarded", "same token"}
         self._spawns = Spawns(self)
+        self._restoring = Restoring(self)
 
     def first(self) -> State:
         jobs = tuple(self.table.row(self.new_job(j, f"i{j}")) for j in range(len(self.model.tenants)))
@@ -81,10 +85,12 @@ class Engine(Effects):
             return self.end(state, 0, SUCCEEDED)
         if what == "later":
             return self.at(state, next(now for now in self._grid if now > state.now))
+        what, _, number_of_job = what.partition("#")
+        job = int(number_of_job or 0)
         told = {"unheard": ("ambiguous", None, None), "blocked": ("blocked", None, None)}.get(what)
         what = what if told is None else "dispatch"
         said = (0, "i0", 1, f"p0 {STATUS[state.paid[0].status]}") if state.paid else ()
-        args = {"dispatch": (0, "submit"), "webhook": said}.get(what, (0,))
+        args = {"dispatch": (job, "submit"), "webhook": said}.get(what, (job,))
         number = self.machine.start(what, args, state.now)
         while number:
             proc = self.machine.proc(number)
@@ -190,6 +196,7 @@ class Engine(Effects):
                 forgotten = (*state.paid[:at], paid._replace(known=False), *state.paid[at + 1 :])
                 yield Move(("forgets", at), state._replace(paid=forgotten))
         yield from self._ttl(state)
+        yield from (Move(label, after) for label, after in self._restoring.moves(state))
 
     def _ttl(self, state: State) -> Iterator[Move]:
         if not self.model.clears:
@@ -204,9 +211,14 @@ class Engine(Effects):
                 yield Move(("ttl", job), state._replace(jobs=jobs, memory=memory))
 
     def _time(self, state: State) -> Iterator[Move]:
-        later = [now for now in self._grid if now > state.now]
-        if later and self._may_pass(state, later[0]):
-            yield Move(("time", (later[0] - BASE) // 1000), self.at(state, later[0]))
+        later = self.next_time(state, state.now + 1)
+        if later is not None:
+            yield Move(("time", (later - BASE) // 1000), self.at(state, later))
+
+    def next_time(self, state: State, least: int) -> int | None:
+        """The next moment at which the world may stand, not before `least`."""
+        later = next((now for now in self._grid if now >= least), None)
+        return later if later is not None and self._may_pass(state, later) else None
 
     def _may_pass(self, state: State, now: int) -> bool:
         """No provider job lives beyond max run, unless the model says so."""

@@ -73,7 +73,9 @@ class Invariants:
     def _charges(self, state: State) -> str | None:
         if len(state.paid) < 2:
             return None
-        counts = Counter(paid[:3] for paid in state.paid)
+        # A row that was made anew may have another incarnation, and is the same user's action.
+        restored = "restore" in self._model.left
+        counts = Counter((paid.job, "" if restored else paid.incarnation, paid.submission) for paid in state.paid)
         for (job, _, submission), count in counts.items():
             if count > 1:
                 return f"2: submission {submission} of job {job} was charged {count} times"

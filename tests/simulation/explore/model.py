@@ -27,6 +27,7 @@ FINE = frozenset(
         "save_pause",
         "bind",
         "create",
+        "input",
     }
 )
 
@@ -48,7 +49,7 @@ class Model:
     tenants: tuple[str, ...] = ("a",)  # one job each
     born: bool = True  # the jobs stand already
     limit: int = 1
-    prelude: tuple[str, ...] = ()  # what has happened before: a kind for job 0, or "ends"
+    prelude: tuple[str, ...] = ()  # what has happened before: a kind for job 0 (or job n: "kind#n"), or "ends"
     fine: frozenset[str] = FINE
     answers: tuple[str, ...] = ("refuse",)  # beside accepting and silence: refuse wait reject block
     people: tuple[str, ...] = ()  # the words that an operator uses
@@ -57,6 +58,7 @@ class Model:
     links: tuple[str, ...] = ("good",)  # what a result link may serve
     ends: tuple[int, ...] = (1, 2)  # how provider jobs may end
     echo: bool = False  # the provider repeats our reference
+    says_where: bool = False  # an answer says where to ask for the job
     rotates_s: int | None = None  # when a changed base URL makes the same request another one
     overruns: bool = False  # a provider job may live beyond max run
     loses: bool = False  # the provider may forget its jobs: 404 for good

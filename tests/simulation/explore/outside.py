@@ -83,11 +83,14 @@ class Outside:
         return ways
 
     def _on_lookup(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
-        for at in reversed(range(len(state.paid))):
-            if state.paid[at][:3] == op[1]:
-                said = self._said(state, at)
-                return [(said[2], state, said)]
-        return [("absent", state, ("absent", None, "unknown", None))]
+        found = [at for at in reversed(range(len(state.paid))) if state.paid[at][:3] == op[1]]
+        said = self._said(state, found[0]) if found else ("absent", None, "unknown", None)
+        ways: list[Outcome] = [(said[2] if found else "absent", state, said)]
+        if self.left(state, "mixed"):
+            others = [at for at in range(len(state.paid)) if at not in found]
+            mixed = self.spend(state, "mixed")
+            ways += [(f"another job's p{at}", mixed, self._said(state, at)) for at in others]
+        return ways
 
     def _on_cancel(self, state: State, op: Op, proc: Proc) -> list[Outcome]:
         at = int(op[1][1:])
@@ -134,6 +137,8 @@ class Outside:
         ways: list[Outcome] = [("", after, None)]
         if self.left(state, "conflict"):
             ways.append(("sent, and the answer is lost", self.spend(after, "conflict"), Raise("Retryable")))
+        if self.left(state, "refused"):
+            ways.append(("refused by the topic", self.spend(state, "refused"), Raise("Retryable")))
         return ways
 
     # -- idempotency records

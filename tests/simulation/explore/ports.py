@@ -66,8 +66,8 @@ class TapeChance:
 class TapeStore:
     """Implements the part of `ports.Store` that the explored steps use."""
 
-    def __init__(self, tape: Tape, table: Table) -> None:
-        self._ask, self._table = tape.ask, table
+    def __init__(self, tape: Tape, table: Table, *, loses_input: bool = False) -> None:
+        self._ask, self._table, self._loses_input = tape.ask, table, loses_input
 
     def put_input(self, job_id: str, body: bytes, digest: bytes, ttl: int) -> None: ...
     def note_event(self, job_id: str, entry: str, ttl: int) -> None: ...
@@ -76,7 +76,7 @@ class TapeStore:
         return True
 
     def input(self, job: Job) -> bytes | None:
-        return BODY
+        return BODY if not self._loses_input or self._ask("input") else None
 
     def _row(self, number: int) -> Job | None:
         return self._table.rows[number] if number else None
@@ -260,11 +260,13 @@ def world_of(
     kept: frozenset[str],
     rotates_at: int | None,
     trusts_progress: bool,
+    loses_input: bool,
+    says_where: bool,
 ) -> World:
     """The product's world, every call of which ends at the tape."""
     from mediajobs.adapters.idempotency import submit_once
 
-    store: Any = TapeStore(tape, table)
+    store: Any = TapeStore(tape, table, loses_input=loses_input)
     quiet: Any = Quiet(watch)
     http: Any = TapeHttp(tape)
     secrets: Any = TapeSecrets()
@@ -276,7 +278,7 @@ def world_of(
         topic=TapeTopic(tape),
         objects=TapeObjects(tape),
         http=http,
-        providers=TapeProviders(TapeAdapter(tape, traits, rotates_at)),
+        providers=TapeProviders(TapeAdapter(tape, traits, rotates_at, says_where=says_where)),
         secrets=secrets,
         once=TapeOnce(tape, kept, trusts_progress=trusts_progress),
         create=lambda job: submit_once(store, job),

@@ -43,8 +43,8 @@ class TapeAdapter:
 
     name = PROVIDER
 
-    def __init__(self, tape: Tape, traits: Traits, rotates_at: int | None) -> None:
-        self._tape, self._traits, self._rotates_at = tape, traits, rotates_at
+    def __init__(self, tape: Tape, traits: Traits, rotates_at: int | None, *, says_where: bool) -> None:
+        self._tape, self._traits, self._rotates_at, self._says_where = tape, traits, rotates_at, says_where
 
     def traits(self, model: str) -> Traits:
         return self._traits
@@ -72,6 +72,7 @@ class TapeAdapter:
             token=token,
             submission=submission,
             provider_job_id=provider_job_id,
+            poll_url=f"https://a.test/{provider_job_id}" if self._says_where and provider_job_id else None,
             retry_at=retry_at,
         )
 

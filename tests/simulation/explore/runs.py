@@ -8,7 +8,7 @@ from typing import Any
 from mediajobs.messages import Caller, Delivery, Do
 from mediajobs.ports import World
 from mediajobs.signatures import url_token
-from mediajobs.steps import admission, jobs, reconcile, webhook
+from mediajobs.steps import admission, jobs, reconcile, restore, webhook
 from mediajobs.steps.dispatch import dispatch
 from mediajobs.steps.relay import relay
 from mediajobs.steps.store import store
@@ -78,6 +78,21 @@ def _client(world: World, args: tuple[Any, ...]) -> object:
     return submit(world, Caller(tenant=tenant, scope="user"), f"key {job}", command)
 
 
+def _question(world: World, args: tuple[Any, ...]) -> object:
+    return restore.question(world, [IDS[args[0]]])
+
+
+def _anew(world: World, args: tuple[Any, ...]) -> object:
+    """From what submit has logged."""
+    job, tenant, incarnation, start_within_s, created_at = args
+    line = {
+        "message": "submitted", "job": IDS[job], "tenant": tenant, "provider": PROVIDER, "model": "m",
+        "incarnation": incarnation, "payload": bytes(32).hex(), "start_within_s": start_within_s,
+        "created_at": created_at,
+    }  # fmt: skip
+    return restore.make_anew(world, [line])
+
+
 RUNS: dict[str, Run] = {
     "dispatch": _dispatch,
     "store": _store,
@@ -90,4 +105,6 @@ RUNS: dict[str, Run] = {
     "publish": _publish,
     "operator": _operator,
     "client": _client,
+    "question": _question,
+    "anew": _anew,
 }

@@ -62,8 +62,10 @@ class Session:
         names = models or ([] if wrong else [model.name for model in MODELS])
         wrongs = [each.name for each in WRONGS if not models and (wrong is None or wrong in each.name)]
         with ProcessPoolExecutor(self._workers, mp_context=get_context("spawn")) as pool:
-            fine = self._models(pool.map(_explore_long if self._long else explore, names))
-            caught = self._wrongs(zip(wrongs, pool.map(explore_wrong, wrongs), strict=True))
+            results = pool.map(_explore_long if self._long else explore, names)
+            readings = zip(wrongs, pool.map(explore_wrong, wrongs), strict=True)
+            fine = not names or self._models(results)
+            caught = not wrongs or self._wrongs(readings)
         _say(f"explored in {time.monotonic() - started:.0f} s")
         return 0 if fine and caught else 1
 
@@ -79,9 +81,11 @@ class Session:
             for number, line in enumerate(result.trace, 1):
                 _say(f"    {number:3}. {line}")
         _say(f"{'all':12} {states:10} {steps:11} {depth:5}                    {bad}")
-        quiet = silent(seen)
-        writing = sum(rule.effect is not None for rule in TABLE)
-        _say(f"rows that write and have spoken: {writing - len(quiet)} of {writing}; not: {' '.join(quiet) or 'none'}")
+        if len(seen) == len(MODELS):
+            quiet = silent(seen)
+            _say(
+                f"rows of the table that have spoken: {len(TABLE) - len(quiet)} of {len(TABLE)} ({' '.join(quiet)} not)"
+            )
         return not bad
 
     def _wrongs(self, results: Iterable[tuple[str, Result]]) -> bool:
@@ -96,9 +100,9 @@ class Session:
 
 
 def silent(results: Iterable[Result]) -> list[str]:
-    """Rows of the table that write something and have not spoken in any model."""
+    """Rows of the table that have not spoken in any model."""
     spoken = frozenset[str]().union(*(result.rules for result in results))
-    return [rule.row for rule in TABLE if rule.effect is not None and rule.row not in spoken]
+    return [rule.row for rule in TABLE if rule.row not in spoken]
 
 
 def _line(result: Result) -> str:

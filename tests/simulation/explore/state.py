@@ -51,6 +51,7 @@ class Memory(NamedTuple):
     images: tuple[int, ...] = ()  # rows that the stream may still bring
     fault: str = ""  # a write that should not have been made
     invalid: bool = False  # a link has served what is no media
+    copy: tuple[Any, ...] = ()  # of the table, at an earlier moment
 
 
 class State(NamedTuple):

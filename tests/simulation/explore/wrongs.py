@@ -189,6 +189,7 @@ _undue = _then(lambda job, after: {"due_at": None} if after.state in TERMINAL el
 _freed = _then(lambda job, after: {"slot": None}, "12", "12k", "11", "9", "9k", "14")
 _not_retaken = _then(lambda job, after: {"slot": job.slot}, "7", "15", "21", "25a")
 _renewed = _then(lambda job, after: {"first_sent_at": after.attempt and after.attempt.started}, "6")
+_renewed_by_restore = _then(lambda job, after: {"first_sent_at": after.attempt and after.attempt.started}, "45s")
 _settled = _then(lambda job, after: {"unsettled": job.unsettled}, "6")
 
 WRONGS: tuple[Wrong, ...] = (
@@ -248,6 +249,9 @@ WRONGS: tuple[Wrong, ...] = (
           decide=_on(Word, _fails(_is(Status.UNKNOWN)), State.RUNNING)),
     Wrong(name="writes are not guarded by the version", hint="DESIGN 2", model="keyless",
           flags=frozenset({"unguarded"})),
+    Wrong(name="a table that was put back goes on without the procedure", hint="DESIGN 2", model="restored",
+          flags=frozenset({"no procedure"})),
+    Wrong(name="a restore renews the key's life", hint="DESIGN 2", model="key restored", decide=_renewed_by_restore),
     Wrong(name="a pause is written whatever stands there", hint="DESIGN 3", model="pauses",
           flags=frozenset({"pause unguarded"})),
 )  # fmt: skip
