@@ -90,6 +90,10 @@ setup-ministack: python-is-fit
 prove: setup-dev ## explore, crash, sow seeds and break the product on purpose (5 min; LONG=1: all of it, 25 min); build/prove/report.json
 	@$(RUN) tests.simulation.prove $(if $(LONG),--long)
 
+.PHONY: guarantee
+guarantee: setup-dev setup-ministack ## run the tests that docs/guarantees.md names for one guarantee (G=word; DEPLOYED=1: end to end too; alone: list them)
+	@$(RUN) tests.docs.guarantees $(G) $(if $(DEPLOYED),--stack)
+
 .PHONY: demo
 demo: setup ## start a stack and a faulty provider, run jobs through them, compare our view with the provider's ledger
 	@$(RUN) local.demo

@@ -1,4 +1,4 @@
-"""Every test of this folder that asks for `world` runs over three of them: memory, moto and the emulator."""
+"""Every test of this folder that asks for `world` runs over four: memory, the simulation's, moto and the emulator."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from mediajobs.ports import Store
 from tests.contract import aws, emulator
 from tests.fakes.clock import SeededChance, VirtualClock
 from tests.fakes.store import MemoryStore
+from tests.simulation.world.store import Table
 
 PAGE = 3  # small, so that every list of a test has several pages
 _numbers = itertools.count(1)
@@ -67,7 +68,8 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield running
 
 
-PLACES = ["memory", "moto", pytest.param("emulator", marks=pytest.mark.emulator)]
+IN_MEMORY = ("memory", "simulation")
+PLACES = [*IN_MEMORY, "moto", pytest.param("emulator", marks=pytest.mark.emulator)]
 
 
 @pytest.fixture(params=PLACES)
@@ -79,15 +81,15 @@ def place(request: pytest.FixtureRequest) -> Iterator[tuple[str, str | None]]:
     elif request.param == "emulator":
         yield "emulator", request.getfixturevalue("endpoint")
     else:
-        yield "memory", None
+        yield request.param, None
 
 
 @pytest.fixture
 def world(place: tuple[str, str | None]) -> Iterator[World]:
     name, where = place
     clock, chance = VirtualClock(), SeededChance(next(_numbers))
-    if name == "memory":
-        memory = MemoryStore(chance)
+    if name in IN_MEMORY:
+        memory = MemoryStore(chance) if name == "memory" else Table(chance)
         yield World(name=name, store=memory, clock=clock, chance=chance, memory=memory)
         return
     real = aws.client("dynamodb", where)

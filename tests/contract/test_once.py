@@ -12,8 +12,9 @@ from mediajobs.adapters.idempotency import PowertoolsOnce
 from mediajobs.errors import InProgress, Unauthorized
 from mediajobs.ports import Once
 from tests.contract import aws
-from tests.contract.conftest import unique
+from tests.contract.conftest import IN_MEMORY, unique
 from tests.fakes.once import MemoryOnce
+from tests.simulation.world.once import RecordedOnce, Records
 
 
 class Context:
@@ -26,11 +27,17 @@ class Context:
         return self.remaining
 
 
+def simulated() -> Once:
+    """The simulation's, in calm weather, at a moment at which no time runs out."""
+    records = Records()
+    return RecordedOnce(lambda: records, lambda: 0, lambda: 1, lambda _, call: call())
+
+
 @pytest.fixture
 def once(place: tuple[str, str | None]) -> Iterator[Once]:
     name, endpoint = place
-    if name == "memory":
-        yield MemoryOnce()
+    if name in IN_MEMORY:
+        yield MemoryOnce() if name == "memory" else simulated()
         return
     real = aws.client("dynamodb", endpoint)
     client = aws.Faulty(real, lock=name == "moto")

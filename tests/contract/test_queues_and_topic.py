@@ -15,7 +15,7 @@ from mediajobs.errors import ConfigurationError
 from mediajobs.messages import Do
 from mediajobs.ports import Queues, Topic
 from tests.contract import aws
-from tests.contract.conftest import unique
+from tests.contract.conftest import IN_MEMORY, unique
 from tests.fakes.queues import MemoryQueues
 from tests.fakes.topic import MemoryTopic
 
@@ -34,7 +34,7 @@ class Mail:
 @pytest.fixture
 def mail(place: tuple[str, str | None]) -> Iterator[Mail]:
     name, endpoint = place
-    if name == "memory":
+    if name in IN_MEMORY:
         queues, topic = MemoryQueues(), MemoryTopic()
         yield Mail(
             queues=queues,

@@ -16,10 +16,12 @@ from mediajobs.ports import Settings
 from mediajobs.signatures.common import TOLERANCE_S
 from mediajobs.steps.webhook import GRACE_MS
 from mediajobs.steps.worker import RECEIVES_ENOUGH
+from tests.docs import guarantees
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "guarantees.md").read_text()
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+GUARANTEES = {one.title: one for one in guarantees.read(PAGE)}
 RESOURCES = Template.load(ROOT / "template.yaml", {}).document["Resources"]
 DISPATCH_QUEUE, STORE_QUEUE = (RESOURCES[name]["Properties"] for name in ("DispatchQueue", "StoreQueue"))
 SETTINGS = Settings(max_in_flight=1)
@@ -44,35 +46,52 @@ LIFETIMES = {
 }
 
 
-def shown_by(section: str) -> dict[str, list[str]]:
-    """File -> the tests of it that a section names."""
-    _, _, named = SECTIONS[section].partition("Shown by\n")
-    rows = re.findall(r"^- `([^`]+)`: (.+)$", named, re.MULTILINE)
-    return {file: tests.split(", ") for file, tests in rows}
-
-
 @cache
 def names_in(file: str) -> set[str]:
     tree = ast.parse((ROOT / file).read_text())
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
 
 
-@pytest.mark.parametrize("section", SECTIONS)
-def test_every_section_names_tests_that_exist(section: str) -> None:
+@pytest.mark.parametrize("title", SECTIONS)
+def test_every_guarantee_names_tests_that_exist(title: str) -> None:
     """A promise without a test is no guarantee; a test that was renamed is found here."""
-    named = shown_by(section)
-    assert named, section
+    named = GUARANTEES[title].tests
+    assert named
     for file, tests in named.items():
         assert (ROOT / file).is_file(), file
-        assert set(tests) <= names_in(file), f"{section}: {sorted(set(tests) - names_in(file))} in {file}"
+        assert set(tests) <= names_in(file), f"{title}: {sorted(set(tests) - names_in(file))} in {file}"
+
+
+def test_every_guarantee_has_a_command_of_its_own_that_runs_a_test_without_a_stack() -> None:
+    """A word that no section has, or that two have, would run the wrong tests or none."""
+    words = [one.word for one in GUARANTEES.values()]
+    assert all(words)
+    assert len(set(words)) == len(words) == len(SECTIONS)
+    assert all(one.nodes(stack=False) for one in GUARANTEES.values())
+    assert re.search(
+        r"^guarantee: .*\n\t@\$\(RUN\) tests.docs.guarantees \$\(G\)", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+
+
+def test_the_command_lists_what_there_is_and_refuses_what_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert guarantees.main([]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(SECTIONS)
+    assert guarantees.main(["no such guarantee"]) == 2
+
+
+def test_the_other_commands_of_the_page_exist() -> None:
+    """Targets of make."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"\bmake ([a-z-]+)", PAGE))
+    assert {"guarantee", "prove"} <= named <= targets
 
 
 def test_nothing_else_follows_the_names() -> None:
     """A line that is not read as a name would be a promise beside the check."""
     for title, text in SECTIONS.items():
-        _, _, named = text.partition("Shown by\n")
-        lines = [line for line in named.split("\n\n")[0].splitlines() if line]
-        assert len(lines) == len(shown_by(title)), title
+        _, _, named = text.partition("Shown by ")
+        lines = [line for line in named.split("\n\n")[0].splitlines()[1:] if line]
+        assert len(lines) == len(GUARANTEES[title].tests), title
 
 
 def test_lifetimes_are_those_of_the_code() -> None:

@@ -5,9 +5,11 @@ The long form is `python -m tests.simulation.explore --long`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +49,8 @@ def test_no_order_of_events_breaks_an_invariant(name: str, results: dict[str, Fu
     assert result.violation is None, "\n".join((str(result.violation), *result.trace))
     assert not result.cut
     assert result.states >= FEWEST_STATES
+    allowed = {kind for kind, times in session.named(name).left.items() if times}
+    assert result.spent == allowed, "what a model allows and nothing makes happen is not explored"
 
 
 @pytest.mark.parametrize("name", [wrong.name for wrong in WRONGS])
@@ -58,6 +62,12 @@ def test_every_row_of_the_table_has_spoken(results: dict[str, Future[Result]]) -
     """What the explorer never makes happen it says nothing about. Every row that writes has spoken."""
     assert sorted(session.silent(results[name].result() for name in NAMES)) == sorted(ELSEWHERE)
     assert not {rule.row for rule in TABLE if rule.effect is not None} & set(ELSEWHERE)
+
+
+def test_the_page_has_every_model_with_what_it_says() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "simulation.md").read_text()
+    rows = re.findall(r"^\| ([a-z ]+) \| (.+) \|$", page, re.MULTILINE)
+    assert rows[1:] == [(model.name, model.says) for model in MODELS]
 
 
 def test_the_way_to_a_violation_is_told_in_words() -> None:

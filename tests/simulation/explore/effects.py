@@ -103,7 +103,7 @@ class Effects(Outside):
         places = sorted((row.wait, j) for j, n in enumerate(state.jobs) if n and (row := self.table.rows[n]).wait)
         found = tuple(job for _, job in places[: op[1]])
         ways: list[Outcome] = [("", state, found)]
-        if self.model.lags and found and self.left(state, "lag"):
+        if found and self.left(state, "lag"):
             ways.append(("the index lags", self.spend(state, "lag"), found[:-1]))
         return ways
 

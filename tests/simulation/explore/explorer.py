@@ -29,6 +29,7 @@ class Result:
     violation: str | None = None
     trace: tuple[str, ...] = ()
     rules: frozenset[str] = frozenset()  # rows of the table that have spoken
+    spent: frozenset[str] = frozenset()  # kinds of what may happen that have happened
 
 
 class Explorer:
@@ -61,6 +62,7 @@ class Explorer:
             cut=self._found is None and bool(frontier),
             violation=self._found,
             trace=self._told(len(self._parents) - 1) if self._found else (),
+            spent=frozenset(self._engine.spent),
         )
 
     def _first(self) -> Frontier:

@@ -63,7 +63,6 @@ class Model:
     overruns: bool = False  # a provider job may live beyond max run
     loses: bool = False  # the provider may forget its jobs: 404 for good
     clears: bool = False  # published heads may be removed by their ttl
-    lags: bool = False  # the waiting room's index may show nothing yet
     words: tuple[str, ...] = ("running", "end")  # webhooks: a sign of life, the end, a word that nobody knows
     cancel_ways: tuple[str, ...] = ("now", "later")
     life_s: dict[str, int] = field(default_factory=dict)  # how long an invocation may take, by kind

@@ -22,12 +22,14 @@ class Outside:
     def __init__(self, model: Model, table: Table, wrong: frozenset[str] = frozenset()) -> None:
         self.model, self.table, self.wrong = model, table, wrong
         self.kinds = tuple(sorted({**model.left, **model.long}))
+        self.spent: set[str] = set()
 
     def left(self, state: State, kind: str) -> int:
         return state.left[self.kinds.index(kind)] if kind in self.kinds else 0
 
     def spend(self, state: State, kind: str) -> State:
         at = self.kinds.index(kind)
+        self.spent.add(kind)
         return state._replace(left=(*state.left[:at], state.left[at] - 1, *state.left[at + 1 :]))
 
     # -- the provider

@@ -29,7 +29,7 @@ RUNNING: tuple[Model, ...] = (
     ),
     Model(
         name="polls",
-        says="404 for once and for good, overdue, lapse, a person's wait, adopt and fail",
+        says="404 for once and several times, overdue, a person's wait and fail, a job that outlives max run",
         traits=SHORT_RUN,
         prelude=("dispatch",),
         left={"look": 3, "404": 2, "person": 1},
@@ -42,7 +42,7 @@ RUNNING: tuple[Model, ...] = (
     ),
     Model(
         name="lost",
-        says="a provider that forgets a running job: asked about, lapsed, another id adopted, found alive",
+        says="a provider that forgets a running job: asked about, lapsed, found alive",
         traits=LOSING,
         prelude=("dispatch",),
         left={"look": 2, "404": 1, "webhook": 1},

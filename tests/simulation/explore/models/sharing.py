@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.explore.model import DAY_S, Model
+from tests.simulation.explore.model import DAY_S, FINE, Model
 from tests.simulation.explore.models.traits import ACCOUNT, FOUND, KEYED, SHORT_RUN
 
 SHARING: tuple[Model, ...] = (
@@ -34,12 +34,25 @@ SHARING: tuple[Model, ...] = (
     ),
     Model(
         name="admission",
-        says="two tenants, one slot: turned away, woken, a lost wake, an index that lags, cancel while waiting",
+        says="two tenants, one slot: turned away, woken, a lost wake, cancel while waiting",
         traits=KEYED,
         tenants=("a", "b"),
-        left={"dispatch": 2, "cancel": 1, "lag": 1},
+        left={"dispatch": 2, "cancel": 1},
         long={"dispatch": 3, "look": 1},
         grid=(0, 61),
+        answers=("refuse",),
+        ends=(),
+    ),
+    Model(
+        name="lag",
+        says="a slot that is given back while the index of those who wait shows one too few: dispatched, or topped up",
+        traits=KEYED,
+        tenants=("a", "b"),
+        prelude=("dispatch", "dispatch#1", "ends"),
+        left={"webhook": 1, "dispatch": 2, "tend": 1, "lag": 1},
+        long={"cancel": 1, "look": 1},
+        grid=(0, 61),
+        fine=FINE | {"waiting"},
         answers=("refuse",),
         ends=(),
     ),

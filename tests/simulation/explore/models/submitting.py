@@ -31,7 +31,8 @@ SUBMITTING: tuple[Model, ...] = (
         traits=PLAIN,
         left={"dispatch": 2, "webhook": 1, "look": 1},
         long={"webhook": 2, "cancel": 1},
-        grid=(0, 61),
+        grid=(0, 451),
+        long_grid=(0, 61, 451),
         answers=("refuse",),
     ),
     Model(
