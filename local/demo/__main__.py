@@ -12,6 +12,7 @@ from local.demo import logs, report, truth
 from local.demo.client import PROMPTS, Api
 from local.demo.options import Options, parse
 from local.demo.people import People
+from local.demo.picture import Picture
 from local.demo.publications import unpublished
 from local.demo.tick import Tick
 from local.demo.watch import Watch
@@ -52,8 +53,9 @@ def run(stack: Stack, options: Options) -> int:
         if not people.until_asked(240):
             watch.violations.append("invariant 6: an ambiguous submission never showed attention")
     print(f"demo: submitting {options.jobs} jobs through {info['api_url']}", flush=True)
+    picture = Picture()
     with ThreadPoolExecutor(4) as pool:
-        ids = list(pool.map(lambda number: _submitted(user, options, number), range(options.jobs)))
+        ids = list(pool.map(lambda number: _submitted(user, options, picture, number), range(options.jobs)))
     watch.add(ids)
     if people is not None:
         print("demo: a person answers three open questions, one each way", flush=True)
@@ -62,12 +64,15 @@ def run(stack: Stack, options: Options) -> int:
     _let_publications_arrive(watch, stack)
     # A vendor without webhooks is told no word of ours; its double knows those jobs by their seed.
     names = {f"seed-{number}": job_id for number, job_id in enumerate(ids)}
-    return _judge(stack, watch, options, time.monotonic() - started, names)
+    return _judge(stack, watch, options, time.monotonic() - started, names, picture)
 
 
-def _submitted(user: Api, options: Options, number: int) -> str:
+def _submitted(user: Api, options: Options, picture: Picture, number: int) -> str:
+    """The last job is made from a picture."""
     key = f"demo-{options.seed}-{number}"
     if not options.vendor:
+        if number == options.jobs - 1:
+            return picture.submit(user, options.provider, number, key)
         return user.submit(options.provider, number, key)
     model, given = vendors.example(options.vendor, number, PROMPTS[number % len(PROMPTS)])
     return user.submit(options.provider, number, key, model=model, input=given)
@@ -80,15 +85,17 @@ def _let_publications_arrive(watch: Watch, stack: Stack) -> None:
         time.sleep(1)
 
 
-def _judge(stack: Stack, watch: Watch, options: Options, seconds: float, names: dict[str, str]) -> int:
+def _judge(
+    stack: Stack, watch: Watch, options: Options, seconds: float, names: dict[str, str], picture: Picture
+) -> int:
     path = ROOT / "build" / options.name / "report.json"
     found: Any = truth.read(stack.info, stack.client, watch.jobs, options.max_in_flight, names)
-    violations = [*watch.violations, *found.violations()]
+    violations = [*watch.violations, *found.violations(), *picture.violations(found.jobs, found.ledger)]
     if options.faults == "none" and options.told_all_by_webhook and found.polls_per_webhook_settled_job:
         violations.append(f"budget: {found.polls_per_webhook_settled_job} polls per job settled by its webhook")
     logged = logs.lines(stack.client("logs"), stack.info["stack_name"])
     logs.keep(path.parent, logged, found.ledger)
-    result = report.figures(found, seconds, logs.count_requests(logged), violations)
+    result = report.figures(found, seconds, logs.count_requests(logged), violations) | picture.figures(found.ledger)
     report.write(path, result)
     report.show(found, result)
     print(f"report: {path.relative_to(ROOT)}, with functions.log and ledger.json beside it")

@@ -67,6 +67,9 @@ def show(truth: Truth, report: dict[str, Any]) -> None:
             f"duplicate charges {report['duplicate_charges']}",
         ),
     ]
+    if "pictures_handed_in" in report:
+        theirs = f"reads of that very picture {report['pictures_read']}"
+        rows.append((f"jobs from a picture handed in {report['pictures_handed_in']}", theirs))
     for ours, theirs in rows:
         print(f"{ours:41} | {theirs}")
     print(f"faults that hit: {_told(faults) or 'none'}")

@@ -90,6 +90,10 @@ class Ledger:
     def event(self, job_id: str, sent: dict[str, Any]) -> None:
         self._write({"what": "event", "id": job_id, "sent": sent})
 
+    def input(self, job_id: str, read: dict[str, Any]) -> None:
+        """What the URL of a job's picture gave."""
+        self._write({"what": "input", "id": job_id, "read": read})
+
     def progress(self, job_id: str) -> None:
         # Not in the journal: there are hundreds a second, and only their number is of interest.
         with self.lock:
@@ -222,6 +226,9 @@ class Ledger:
 
     def _on_event(self, entry: Entry) -> None:
         self.jobs[entry["id"]].events_sent.append(entry["sent"])
+
+    def _on_input(self, entry: Entry) -> None:
+        self.jobs[entry["id"]].inputs.append(entry["read"])
 
     def _on_download(self, entry: Entry) -> None:
         self.jobs[entry["id"]].downloads += 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from local.provider.dialect import Dialects, iso
 from local.provider.files import Files
+from local.provider.inputs import read_picture
 from local.provider.ledger import Ledger
 from local.provider.records import JobRecord
 from local.provider.settings import MODELS, Settings
@@ -20,6 +21,7 @@ FORGOTTEN = frozenset({"gone", "lost"})
 
 # A restart tells a job's end again until it has been told this often, or was answered for good.
 _TRIES = 5
+_READING_TAKES_S = 0.1
 # In multiples of the expected run time.
 _CANCEL_TAKES = 0.05
 _REPEATS_SPREAD = (0.0, 0.0, 0.2, 0.6, 1.5)
@@ -72,7 +74,22 @@ class Life:
         if first:
             self._watched[job.id] = first, threading.Event()
         self._timers.at(job.starts_at, lambda: self._started(job))
-        self._timers.at(job.ends_at, lambda: self.finish(job, job.plan.ending))
+        if _unread(job):
+            self._timers.at(job.starts_at, threading.Thread(target=self._read, args=(job,), daemon=True).start)
+        self._timers.at(job.ends_at, lambda: self._end(job))
+
+    def _read(self, job: JobRecord) -> None:
+        """The job's picture, without which it cannot succeed."""
+        read = read_picture(job.extra["image"])
+        self._ledger.input(job.id, read)
+        if not read["picture"]:
+            self.finish(job, "failed")
+
+    def _end(self, job: JobRecord) -> None:
+        if _unread(job) and self._live(job) and job.plan.ending == "completed":
+            self._timers.at(self._now() + _READING_TAKES_S, lambda: self._end(job))
+            return
+        self.finish(job, job.plan.ending)
 
     def cancel(self, job: JobRecord) -> None:
         """Stop the job shortly, unless it ends by itself first."""
@@ -204,9 +221,15 @@ class Life:
         ]
 
 
+def _unread(job: JobRecord) -> bool:
+    return MODELS[job.model].from_picture and not job.inputs
+
+
 def _failure(job: JobRecord) -> dict[str, str] | None:
     if job.state != "failed":
         return None
+    if any(not read["picture"] for read in job.inputs):
+        return {"code": "input_unreadable", "message": "The image cannot be read."}
     return {"code": job.fails, "message": "The input cannot be used."} if job.fails else _FAILURE
 
 

@@ -34,6 +34,8 @@ class JobRecord:
     faults: list[str] = field(default_factory=list)
     events_sent: list[dict[str, Any]] = field(default_factory=list)
     deleted: bool = False
+    # What was read at the URLs of its input.
+    inputs: list[dict[str, Any]] = field(default_factory=list)
     # Why it is to fail, and what a vendor's double remembers of the request.
     fails: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
@@ -75,5 +77,6 @@ def shown(job: JobRecord, now: float) -> dict[str, Any]:
         "downloads": job.downloads,
         "progress_sent": job.progress_sent,
         "events_sent": [dict(sent) for sent in job.events_sent],
+        "inputs": [dict(read) for read in job.inputs],
         "faults": [*job.plan.faults, *job.faults],
     }

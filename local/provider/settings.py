@@ -41,6 +41,8 @@ class Model:
     # The run time in multiples of the expected one; None: drawn around it.
     factor: float | None = None
     fails: bool = False
+    # Whether its input names a picture to make the film from.
+    from_picture: bool = False
 
 
 MODELS = {
@@ -48,6 +50,7 @@ MODELS = {
     "image-1": Model("image/png"),
     "voice-1": Model("audio/wav"),
     "slow-1": Model("video/mp4", factor=5.0),
+    "animate-1": Model("video/mp4", from_picture=True),
     "fail-1": Model("video/mp4", fails=True),
 }
 

@@ -65,6 +65,7 @@ def checked(body: dict[str, Any]) -> Wish:
         duration_s=duration_s,
         webhook_url=_checked_url(body),
         reference=_checked_text(body, "reference"),
+        extra={"image": _checked_image(given)} if MODELS[model].from_picture else {},
     )
 
 
@@ -84,6 +85,14 @@ def _checked_numbers(given: dict[str, Any]) -> tuple[int, float | None]:
     if duration is not None and (isinstance(duration, bool) or not isinstance(duration, int | float)):
         raise _invalid("input.duration_s", "must be a number")
     return count, duration
+
+
+def _checked_image(given: dict[str, Any]) -> str:
+    """It is read once the job runs, as is usual."""
+    url = given.get("image")
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")) or len(url) > _MAX_PROMPT:
+        raise _invalid("input.image", "must be an http or https address")
+    return url
 
 
 def _checked_url(body: dict[str, Any]) -> str:
