@@ -17,6 +17,8 @@ RESOURCES = (
     "/v1/jobs/{id}/cancel",
     "/v1/jobs/{id}/resolve",
     "/v1/providers/{provider}",
+    "/v1/uploads",
+    "/v1/inputs/{ref}/{name}",
     "/v1/webhooks/{provider}",
     "/v1/webhooks/{provider}/{ref}",
 )

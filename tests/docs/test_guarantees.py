@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from local.stack.template import Template
+from mediajobs import uploads
 from mediajobs.adapters.idempotency import EXPIRES_S
 from mediajobs.jobs.due import KEY_MARGIN_MS, LEASE_MS, PUBLISH_MS, STORE_MS
 from mediajobs.ports import Settings
@@ -31,6 +32,9 @@ LIFETIMES = {
     "input, progress, list of events": f"{SETTINGS.detail_days} days",
     "results (`ResultDays`)": f"{SETTINGS.result_days} days",
     "a link to a result": f"{SETTINGS.link_seconds // 60} minutes",
+    "a form to post a file by": f"{uploads.FORM_S // 60} minutes",
+    "an upload that new jobs may name": f"{uploads.NAMED_S // 3600} hours",
+    "a job's own copy of it": f"{uploads.KEPT_DAYS} days",
     "our record of a publication": f"{EXPIRES_S['publish'] // 86_400} days",
     "our record of a webhook event": f"{EXPIRES_S['intake'] // 86_400} days",
     "our record of a tick": f"{EXPIRES_S['reconcile'] // 3600} hour",
