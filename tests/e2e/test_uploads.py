@@ -13,7 +13,7 @@ from local.provider import media
 from local.stack import Stack
 from mediajobs.jobs.model import request_id
 from tests.e2e.client import Answer, Api, Job, notes, send
-from tests.e2e.crowd import Crowd
+from tests.e2e.schedule import Metronome
 from tests.e2e.truth import Provider, Subscriber, until
 
 PICTURE = media.make("image/png", "end to end")
@@ -56,7 +56,7 @@ class Film:
 
 
 @pytest.fixture(scope="module")
-def film(stack: Stack, crowd: Crowd, caller: Api, provider: Provider) -> Film:
+def film(stack: Stack, caller: Api, provider: Provider, subscriber: Subscriber, metronome: Metronome) -> Film:
     """The provider takes the first request and cuts the line; nor does any event of it come."""
     job_id = request_id(stack.info["tenant"], LOST)
     fault = {"close_after": 1, "drop": 1, "duration_s": 1}
@@ -94,7 +94,7 @@ def test_nothing_is_served_after_the_end_nor_to_a_guess(film: Film, caller: Api)
 
 
 @pytest.fixture
-def held(caller: Api, provider: Provider) -> tuple[Job, str]:
+def held(caller: Api, provider: Provider, metronome: Metronome) -> tuple[Job, str]:
     """A job that runs for long, and the path at which the provider has read its picture."""
     document = film_of(uploaded(caller))
     document["input"]["duration_s"] = 60
@@ -120,7 +120,7 @@ def test_provider_may_ask_first_what_it_is_and_read_it_again(held: tuple[Job, st
     assert send(caller.url, "GET", path).status == 404
 
 
-def test_bucket_takes_only_what_the_form_is_for(caller: Api, crowd: Crowd) -> None:
+def test_bucket_takes_only_what_the_form_is_for(caller: Api) -> None:
     """Another type, an empty file, another place: refused by the policy that was signed."""
     given = form(caller)
     assert post(given, PICTURE, **{"Content-Type": "text/html"}) in (400, 403)
@@ -136,21 +136,21 @@ def refused(api: Api, upload: str, key: str) -> Answer:
     return answer
 
 
-def test_file_that_is_too_large_is_refused_by_the_bucket(caller: Api, crowd: Crowd) -> None:
+def test_file_that_is_too_large_is_refused_by_the_bucket(caller: Api) -> None:
     """One byte more than the form allows."""
     given = form(caller)
     assert post(given, bytes(given["max_bytes"] + 1)) in (400, 413)
 
 
-def test_another_tenants_upload_is_404(caller: Api, stranger: Api, crowd: Crowd) -> None:
+def test_another_tenants_upload_is_404(caller: Api, stranger: Api) -> None:
     """It looks like one that never was, and the two cannot be told apart."""
     mine = uploaded(caller)
-    theirs, nobodys = refused(stranger, mine, "theirs"), refused(stranger, mine[:-6] + "a.png", "nobodys")
+    theirs, nobodys = refused(stranger, mine, "theirs"), refused(stranger, mine[:-5] + "a.png", "nobodys")
     assert theirs.status == nobodys.status == 404
     assert theirs.json["detail"] == nobodys.json["detail"]
 
 
-def test_content_is_looked_at_before_anything_is_charged(caller: Api, provider: Provider, crowd: Crowd) -> None:
+def test_content_is_looked_at_before_anything_is_charged(caller: Api, provider: Provider) -> None:
     """A page under a picture's name, a film where a picture is taken: 422, no job, no POST to the provider."""
     before = len(provider.ledger()["submits"])
     for upload in (uploaded(caller, PAGE), uploaded(caller, media.make("video/mp4", "x"), "video/mp4")):
@@ -159,7 +159,7 @@ def test_content_is_looked_at_before_anything_is_charged(caller: Api, provider: 
     assert len(provider.ledger()["submits"]) == before
 
 
-def test_large_body_is_told_where_media_goes(caller: Api, crowd: Crowd) -> None:
+def test_large_body_is_told_where_media_goes(caller: Api) -> None:
     document = film_of("data:image/png;base64," + "A" * 70_000)
     answer = caller.submit("large", document)
     assert answer.status == 413
