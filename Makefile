@@ -106,6 +106,10 @@ soak: setup ## minutes of load under faults, kills and a deploy, then measure co
 bench: setup ## count and time what a job costs on the laptop stack
 	@$(RUN) bench
 
+.PHONY: bench-media
+bench-media: setup-dev ## peak memory of downloads up to 2 GiB, and their speed beside a plain copy
+	@$(RUN) bench.media
+
 .PHONY: up down redeploy logs status
 up: setup ## start the laptop stack and leave it running; prints URLs and keys, also in build/local/stack.json
 	@$(RUN) local.stack up

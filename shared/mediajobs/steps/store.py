@@ -119,13 +119,13 @@ class _Results:
             return output
 
         try:
-            return _each(one, len(links), self._workers, failed)
+            return each(one, len(links), self._workers, failed)
         except BaseException:
             self._world.objects.delete([output.key for output in done])
             raise
 
 
-def _each(one: Callable[[int], Output], count: int, workers: int, failed: list[int]) -> tuple[Output, ...]:
+def each(one: Callable[[int], Output], count: int, workers: int, failed: list[int]) -> tuple[Output, ...]:
     """All outputs in order; the fault of the one that failed first, once none is under way any more."""
     if min(count, workers) == 1:
         return tuple(one(number) for number in range(count))
