@@ -23,11 +23,11 @@ RUNS = ((1, 1), (100, 1), (100, 3), (2048, 1))
 def main() -> int:
     print(f"{'download':>14}  {'peak memory':>12}  {'MiB/s':>7}  {'plain copy':>10}  {'ratio':>6}")
     peaks: dict[tuple[int, int], float] = {}
-    with _server("files") as files, _server("sink") as sink:
+    with server("files") as files, server("sink") as sink:
         for size, count in RUNS:
             ours, plain = (_best(what, files, sink, size * MIB, count) for what in ("store", "copy"))
             peaks[size, count] = ours["peak"] / MIB
-            speed, beside = (size * count / run["seconds"] for run in (ours, plain))
+            speed, beside = (size * count / told["seconds"] for told in (ours, plain))
             name = f"{count} x {size} MiB"
             shown = f"{speed:7.0f}  {beside:10.0f}  {speed / beside:6.2f}" if size > 1 else f"{'-':>7}"
             print(f"{name:>14}  {peaks[size, count]:8.0f} MiB  {shown}", flush=True)
@@ -42,19 +42,19 @@ def _judged(peaks: dict[tuple[int, int], float]) -> int:
 
 def _best(what: str, files: int, sink: int, size: int, count: int) -> dict[str, float]:
     """The quicker of two, with the greater memory: what else runs here makes a run slower and never quicker."""
-    runs = [_run(what, files, sink, size, count) for _ in range(2)]
-    return {"seconds": min(run["seconds"] for run in runs), "peak": max(run["peak"] for run in runs)}
+    runs = [run(what, files, sink, size, count) for _ in range(2)]
+    return {"seconds": min(one["seconds"] for one in runs), "peak": max(one["peak"] for one in runs)}
 
 
-def _run(what: str, files: int, sink: int, size: int, count: int) -> dict[str, float]:
+def run(what: str, files: int, sink: int, size: int, count: int) -> dict[str, float]:
     arguments = [str(number) for number in (files, sink, size, count)]
-    run = subprocess.run(_python("bench.media.run", what, *arguments), stdout=subprocess.PIPE, check=True, cwd=ROOT)
-    answer: dict[str, float] = json.loads(run.stdout)
+    done = subprocess.run(_python("bench.media.run", what, *arguments), stdout=subprocess.PIPE, check=True, cwd=ROOT)
+    answer: dict[str, float] = json.loads(done.stdout)
     return answer
 
 
 @contextmanager
-def _server(kind: str) -> Iterator[int]:
+def server(kind: str) -> Iterator[int]:
     command = _python("bench.media.servers", kind)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
         try:
