@@ -88,7 +88,7 @@ class Bed(AbstractContextManager["Bed"]):
         """Nothing is kept of what was, but what SNS remembers of publications."""
         for name, keys in (("Table", ("pk", "sk")), ("IdempotencyTable", ("id",))):
             self._delete(name, [{key: item[key] for key in keys} for item in self._scan(name)])
-        for queue in ("DispatchQueue", "StoreQueue", "consumer"):
+        for queue in ("DispatchQueue", "StoreQueue", "UrgentQueue", "consumer"):
             self.client("sqs").purge_queue(QueueUrl=self.names[queue])
         for each in self.objects():
             self.client("s3").delete_object(Bucket=self.names["Bucket"], Key=each)

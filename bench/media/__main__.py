@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, cast
 
 ROOT = Path(__file__).resolve().parents[2]
+HERE = {"PYTHONPATH": f"{ROOT}:{ROOT / 'shared'}"}
 MIB = 1024 * 1024
 FUNCTION_MIB = 256
 FLAT_MIB = 24  # 2 GiB may take so much more than 1 MiB: the part that is being filled, and what sending it takes
@@ -48,7 +49,7 @@ def _best(what: str, files: int, sink: int, size: int, count: int) -> dict[str, 
 
 def run(what: str, files: int, sink: int, size: int, count: int) -> dict[str, float]:
     arguments = [str(number) for number in (files, sink, size, count)]
-    done = subprocess.run(_python("bench.media.run", what, *arguments), stdout=subprocess.PIPE, check=True, cwd=ROOT)
+    done = subprocess.run(_python("bench.media.run", what, *arguments), stdout=subprocess.PIPE, check=True, env=HERE)
     answer: dict[str, float] = json.loads(done.stdout)
     return answer
 
@@ -56,7 +57,7 @@ def run(what: str, files: int, sink: int, size: int, count: int) -> dict[str, fl
 @contextmanager
 def server(kind: str) -> Iterator[int]:
     command = _python("bench.media.servers", kind)
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=HERE) as process:
         try:
             yield int(cast("IO[bytes]", process.stdout).readline())
         finally:

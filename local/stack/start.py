@@ -198,6 +198,7 @@ class Bringing:
             "queue_urls": {
                 "dispatch": outputs["DispatchQueueUrl"],
                 "store": outputs["StoreQueueUrl"],
+                "urgent": outputs["UrgentQueueUrl"],
                 "dead_letter": outputs["DeadLetterQueueUrl"],
                 "subscriber": subscriber,
             },

@@ -19,6 +19,7 @@ class Config:
     TOPIC_ARN: str = ""
     DISPATCH_QUEUE_URL: str = ""
     STORE_QUEUE_URL: str = ""
+    URGENT_QUEUE_URL: str = ""
     CALLBACK_BASE: str = ""
     SECRET_PREFIX: str = ""
     TOKENS_SECRET: str = ""
@@ -46,6 +47,7 @@ def load(environment: Mapping[str, str] | None = None) -> Config:
         TOPIC_ARN=env.get("TOPIC_ARN", ""),
         DISPATCH_QUEUE_URL=env.get("DISPATCH_QUEUE_URL", ""),
         STORE_QUEUE_URL=env.get("STORE_QUEUE_URL", ""),
+        URGENT_QUEUE_URL=env.get("URGENT_QUEUE_URL", ""),
         CALLBACK_BASE=env.get("CALLBACK_BASE", "").rstrip("/"),
         SECRET_PREFIX=env.get("SECRET_PREFIX", ""),
         TOKENS_SECRET=env.get("TOKENS_SECRET", ""),

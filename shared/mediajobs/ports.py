@@ -163,8 +163,8 @@ class Queues(Protocol):
         """Ask dispatch to look at a job, after 0 to 900 seconds."""
         ...
 
-    def store(self, job_id: str, delay_s: int = 0) -> None:
-        """Ask store to fetch a job's results, after 0 to 900 seconds."""
+    def store(self, job_id: str, delay_s: int = 0, *, urgent: bool = False) -> None:
+        """Ask store to fetch a job's results, after 0 to 900 seconds; urgent ones have a queue of their own."""
         ...
 
 

@@ -134,11 +134,12 @@ class Parts:
     def _queues(self) -> Any:
         from mediajobs.adapters.sqs import SqsQueues
 
-        self.config.needs("DISPATCH_QUEUE_URL", "STORE_QUEUE_URL")
+        self.config.needs("DISPATCH_QUEUE_URL", "STORE_QUEUE_URL", "URGENT_QUEUE_URL")
         return SqsQueues(
             self._client("sqs"),
             dispatch_url=self.config.DISPATCH_QUEUE_URL,
             store_url=self.config.STORE_QUEUE_URL,
+            urgent_url=self.config.URGENT_QUEUE_URL,
         )
 
     def _topic(self) -> Any:

@@ -75,7 +75,7 @@ class Deployment:
         self.table, self.once_table = f"jobs-{number}", f"once-{number}"
         aws.create_table(sdk.dynamodb, self.table)
         aws.create_idempotency_table(sdk.dynamodb, self.once_table)
-        self.queues = {name: _queue(sdk.sqs, f"{name}-{number}") for name in ("dispatch", "store")}
+        self.queues = {name: _queue(sdk.sqs, f"{name}-{number}") for name in ("dispatch", "store", "urgent")}
         self.objects, self.topic, self.metrics = objects or MemoryObjects(), MemoryTopic(), Counts()
         self.lines = io.StringIO()
         self.prefix = f"place-{number}/"
@@ -95,7 +95,7 @@ class Deployment:
             clock=self.clock,
             chance=self.chance,
             store=self.store,
-            queues=SqsQueues(sdk.sqs, dispatch_url=self.queues["dispatch"], store_url=self.queues["store"]),
+            queues=SqsQueues(sdk.sqs, **{f"{name}_url": url for name, url in self.queues.items()}),
             topic=self.topic,
             objects=self.objects,
             http=self.http,

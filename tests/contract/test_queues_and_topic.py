@@ -22,12 +22,13 @@ from tests.fakes.topic import MemoryTopic
 
 @dataclass
 class Mail:
-    """A sender of each kind, and what has arrived: messages to dispatch, to store, to a subscriber."""
+    """A sender of each kind, and what has arrived: messages to dispatch, to store, urgent ones, to a subscriber."""
 
     queues: Queues
     topic: Topic
     dispatched: Callable[[], list[dict[str, Any]]]
     stored: Callable[[], list[dict[str, Any]]]
+    urgent: Callable[[], list[dict[str, Any]]]
     published: Callable[[], list[str]]
 
 
@@ -43,24 +44,28 @@ def mail(place: tuple[str, str | None]) -> Iterator[Mail]:
                 {"job": sent.job, "do": str(sent.do)} for sent in queues.dispatched if not sent.delay_s
             ],
             stored=lambda: [
-                {"job": job} for job, wait in zip(queues.stored, queues.store_delays, strict=True) if not wait
+                {"job": job}
+                for job, wait in zip(queues.stored, queues.store_delays, strict=True)
+                if not wait and job not in queues.urgent
             ],
+            urgent=lambda: [{"job": job} for job in queues.urgent],
             published=lambda: [send.message for send in topic.published],
         )
         return
     sqs, sns = aws.client("sqs", endpoint), aws.client("sns", endpoint)
     tag = unique("mail")
-    urls = [sqs.create_queue(QueueName=f"{kind}-{tag}")["QueueUrl"] for kind in ("dispatch", "store")]
+    urls = [sqs.create_queue(QueueName=f"{kind}-{tag}")["QueueUrl"] for kind in ("dispatch", "store", "urgent")]
     fifo = {"FifoQueue": "true"}
     subscriber = sqs.create_queue(QueueName=f"subscriber-{tag}.fifo", Attributes=fifo)["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=subscriber, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     topic_arn = sns.create_topic(Name=f"output-{tag}.fifo", Attributes={"FifoTopic": "true"})["TopicArn"]
     sns.subscribe(TopicArn=topic_arn, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"})
     yield Mail(
-        queues=SqsQueues(sqs, dispatch_url=urls[0], store_url=urls[1]),
+        queues=SqsQueues(sqs, dispatch_url=urls[0], store_url=urls[1], urgent_url=urls[2]),
         topic=SnsTopic(sns, topic_arn),
         dispatched=lambda: [json.loads(body) for body in _bodies(sqs, urls[0])],
         stored=lambda: [json.loads(body) for body in _bodies(sqs, urls[1])],
+        urgent=lambda: [json.loads(body) for body in _bodies(sqs, urls[2])],
         published=lambda: _bodies(sqs, subscriber),
     )
     sqs.close()
@@ -92,6 +97,14 @@ def test_a_message_can_be_delayed_beyond_what_sqs_takes(mail: Mail) -> None:
     assert mail.stored() == []
 
 
+def test_an_urgent_message_to_store_has_a_queue_of_its_own(mail: Mail) -> None:
+    """It never stands behind those that take long."""
+    mail.queues.store("job-a")
+    mail.queues.store("job-b", urgent=True)
+    assert mail.urgent() == [{"job": "job-b"}]
+    assert mail.stored() == [{"job": "job-a"}]
+
+
 def test_a_message_to_store_names_the_job(mail: Mail) -> None:
     mail.queues.store("job-a")
     assert mail.stored() == [{"job": "job-a"}]
@@ -112,7 +125,7 @@ def test_a_queue_or_topic_that_does_not_exist_is_a_configuration_error(place: tu
     sqs, sns = aws.client("sqs", place[1]), aws.client("sns", place[1])
     url = "http://127.0.0.1/000000000000/nowhere"
     with pytest.raises(ConfigurationError, match="send_message"):
-        SqsQueues(sqs, dispatch_url=url, store_url=url).store("job-a")
+        SqsQueues(sqs, dispatch_url=url, store_url=url, urgent_url=url).store("job-a")
     with pytest.raises(ConfigurationError, match="publish"):
         SnsTopic(sns, "arn:aws:sns:us-east-1:000000000000:nowhere.fifo").publish("x", group="a", deduplication_id="b")
     sqs.close()

@@ -41,7 +41,7 @@ def test_stack_json_says_what_runs(stack: Stack) -> None:
     """The file holds what a person or a script needs, and nobody else may read its keys."""
     assert read_json(stack.place.info) == stack.info
     assert stack.place.info.stat().st_mode & 0o077 == 0
-    assert set(stack.info["queue_urls"]) == {"dispatch", "store", "dead_letter", "subscriber"}
+    assert set(stack.info["queue_urls"]) == {"dispatch", "store", "urgent", "dead_letter", "subscriber"}
     assert set(stack.info["functions"]) >= {
         "Authorize", "Submit", "Jobs", "Relay", "Dispatch", "Webhook", "Reconcile", "Store",
     }  # fmt: skip

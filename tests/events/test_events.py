@@ -32,7 +32,7 @@ def _set_up(bed: Bed, told: dict[str, Any]) -> None:
 
 
 def _sent(bed: Bed) -> list[dict[str, Any]]:
-    queues = {"dispatch": "DispatchQueue", "store": "StoreQueue"}
+    queues = {"dispatch": "DispatchQueue", "store": "StoreQueue", "urgent": "UrgentQueue"}
     return [{"queue": name, "message": message} for name, queue in queues.items() for message in bed.messages(queue)]
 
 

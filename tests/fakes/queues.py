@@ -24,14 +24,16 @@ class MemoryQueues:
     dispatched: list[Sent] = field(default_factory=list)
     stored: list[str] = field(default_factory=list)
     store_delays: list[int] = field(default_factory=list)
+    urgent: list[str] = field(default_factory=list)  # of those to store
     fail: int = 0
 
     def dispatch(self, job_id: str, do: Do, delay_s: int = 0) -> None:
         self._may_fail()
         self.dispatched.append(Sent(job=job_id, do=do, delay_s=max(0, min(900, delay_s))))
 
-    def store(self, job_id: str, delay_s: int = 0) -> None:
+    def store(self, job_id: str, delay_s: int = 0, *, urgent: bool = False) -> None:
         self._may_fail()
+        self.urgent += [job_id] if urgent else []
         self.stored.append(job_id)
         self.store_delays.append(max(0, min(900, delay_s)))
 

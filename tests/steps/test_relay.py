@@ -8,6 +8,7 @@ import pytest
 
 from mediajobs.errors import Retryable
 from mediajobs.jobs.events import AnswerKind, Cancel, Decision, DecisionKind, Status
+from mediajobs.jobs.model import Link
 from mediajobs.jobs.states import State
 from mediajobs.steps.relay import relay
 from tests.steps.kit import PLAIN, Stage
@@ -61,6 +62,29 @@ def test_storing_wakes_store_and_gives_the_row_to_the_next() -> None:
     job = stage.storing()
     stage.relay()
     assert stage.queues.take_stored() == [job.id]
+
+
+@pytest.mark.parametrize(
+    ("left_s", "urgent"), [(None, False), (60, True), (1799, True), (1801, False), (86_400, False)]
+)
+def test_a_result_whose_link_ends_soon_does_not_wait_behind_long_ones(left_s: int | None, urgent: bool) -> None:
+    """Two of the longest downloads take half an hour; what lives longer can wait that long."""
+    stage = Stage()
+    job = stage.running()
+    end = None if left_s is None else stage.clock.now() + left_s * 1000
+    stage.say(job, Status.SUCCEEDED, links=(Link(url="https://cdn.example/a", expires_at=end),))
+    stage.relay()
+    assert (stage.queues.stored, stage.queues.urgent) == ([job.id], [job.id] if urgent else [])
+
+
+def test_links_that_stand_beside_the_row_are_looked_at_for_their_end() -> None:
+    """The stream's image of a row with long links lacks them."""
+    stage = Stage()
+    job = stage.running()
+    links = (Link(url="https://cdn.example/a", expires_at=stage.clock.now() + 60_000),)
+    written = stage.say(job, Status.SUCCEEDED, links=links)
+    relay(stage.world, replace(written, links=()))
+    assert stage.queues.urgent == [job.id]
 
 
 def test_a_failed_store_is_tried_again_later() -> None:

@@ -8,7 +8,7 @@ import pytest
 from mediajobs.jobs.due import LEASE_MS
 from tests.template.reading import events, functions, of_type, text
 
-QUEUES = {"DispatchQueue": "Dispatch", "StoreQueue": "Store"}
+QUEUES = {"DispatchQueue": "Dispatch", "StoreQueue": "Store", "UrgentQueue": "Store"}
 FOURTEEN_DAYS = 14 * 24 * 3600
 
 
@@ -34,7 +34,7 @@ def test_redelivered_message_finds_the_lease_over(template: dict[str, Any], queu
 def test_queues_have_the_times_decided(queues: dict[str, dict[str, Any]]) -> None:
     """90 s and 910 s, 14 days."""
     assert queues["DispatchQueue"]["VisibilityTimeout"] == 90
-    assert queues["StoreQueue"]["VisibilityTimeout"] == 910
+    assert queues["StoreQueue"]["VisibilityTimeout"] == queues["UrgentQueue"]["VisibilityTimeout"] == 910
     for name, properties in queues.items():
         assert properties["MessageRetentionPeriod"] == FOURTEEN_DAYS, name
         assert properties["SqsManagedSseEnabled"] is True, name
@@ -75,8 +75,10 @@ def test_dispatch_runs_as_often_at_once_as_its_event_source_asks(template: dict[
 
 def test_store_is_bounded_but_reserves_nothing(template: dict[str, Any]) -> None:
     """Only dispatch reserves: an account has few to give."""
-    (event,) = [event for name, event in events(template, "SQS") if name == "Store"]
-    assert _concurrency(event) == {"Ref": "MaxInFlight"}
+    sources = {text(event["Queue"]): event for name, event in events(template, "SQS") if name == "Store"}
+    assert sources.keys() == {"StoreQueue.Arn", "UrgentQueue.Arn"}  # each has its own: urgent ones wait for no other
+    for event in sources.values():
+        assert _concurrency(event) == {"Ref": "MaxInFlight"}
     reserving = [name for name, p in functions(template).items() if "ReservedConcurrentExecutions" in p]
     assert reserving == ["Dispatch"]
 

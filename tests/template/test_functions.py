@@ -90,7 +90,7 @@ def test_variables_are_those_that_config_reads(template: dict[str, Any]) -> None
 
 # What each port needs to be told; wiring.py refuses to build it otherwise, at the first invocation.
 PORTS = {
-    "queues": {"DISPATCH_QUEUE_URL", "STORE_QUEUE_URL"},
+    "queues": {"DISPATCH_QUEUE_URL", "STORE_QUEUE_URL", "URGENT_QUEUE_URL"},
     "topic": {"TOPIC_ARN"},
     "once": {"IDEMPOTENCY_TABLE"},
     "secrets": {"SECRET_PREFIX"},

@@ -10,8 +10,8 @@ from tests.template.reading import ROOT, functions
 
 OUTPUTS = {
     "ApiUrl", "ApiId", "StageName", "WebhookUrlPattern", "ProviderSecretPrefix", "TopicArn", "AlarmTopicArn",
-    "TableName", "IdempotencyTableName", "BucketName", "DispatchQueueUrl", "StoreQueueUrl", "DeadLetterQueueUrl",
-    "UndeliveredQueueUrl",
+    "TableName", "IdempotencyTableName", "BucketName", "DispatchQueueUrl", "StoreQueueUrl", "UrgentQueueUrl",
+    "DeadLetterQueueUrl", "UndeliveredQueueUrl",
 }  # fmt: skip
 
 

@@ -79,6 +79,7 @@ NEEDS = {
     "TOPIC_ARN": ("sns:Publish", "Topic"),
     "DISPATCH_QUEUE_URL": ("sqs:SendMessage", "DispatchQueue.Arn"),
     "STORE_QUEUE_URL": ("sqs:SendMessage", "StoreQueue.Arn"),
+    "URGENT_QUEUE_URL": ("sqs:SendMessage", "UrgentQueue.Arn"),
     "SECRET_PREFIX": ("secretsmanager:GetSecretValue", PROVIDER_SECRETS),
     "TOKENS_SECRET": ("secretsmanager:GetSecretValue", "Tokens.Id"),
     "TABLE": ("dynamodb:GetItem", "Table.Arn"),
@@ -155,12 +156,14 @@ def test_authorize_reads_api_keys_only(template: dict[str, Any]) -> None:
 
 def test_consumers_may_take_from_their_queue_alone(template: dict[str, Any]) -> None:
     """Lambda polls with the function's role."""
-    consumers = {name: text(event["Queue"]) for name, event in events(template, "SQS")}
-    assert consumers == {"Dispatch": "DispatchQueue.Arn", "Store": "StoreQueue.Arn"}
+    consumers: dict[str, set[str]] = {}
+    for name, event in events(template, "SQS"):
+        consumers.setdefault(name, set()).add(text(event["Queue"]))
+    assert consumers == {"Dispatch": {"DispatchQueue.Arn"}, "Store": {"StoreQueue.Arn", "UrgentQueue.Arn"}}
     taking = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
     for name in NAMES:
         allowed = {pair for pair in granted(template, name) if pair[0] in taking}
-        assert allowed == ({(action, consumers[name]) for action in taking} if name in consumers else set())
+        assert allowed == {(action, queue) for action in taking for queue in consumers.get(name, ())}
 
 
 def test_relay_may_read_the_stream_and_hand_over_what_it_gives_up(template: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ HTTP_TIMEOUT_MS = 35 * SECOND
 SKEW_MS = 5 * SECOND
 KEY_MARGIN_MS = LEASE_MS + HTTP_TIMEOUT_MS + SKEW_MS
 STORE_MS = 3 * MINUTE
+URGENT_MS = 30 * MINUTE  # two of the longest runs that may stand before it in the queue
 PUBLISH_MS = MINUTE
 WAKE_MS = 2 * MINUTE
 SLOW_MS = HOUR
@@ -127,6 +128,11 @@ def _submitting_due(job: Job, traits: Traits) -> int:
     if job.attempt.outcome is Outcome.OPEN:
         return job.attempt.lease_until
     return job.retry_at or job.updated_at + ms(traits.poll_floor_s)
+
+
+def is_urgent(job: Job, now: int) -> bool:
+    """A link of it ends so soon that it must not wait behind long downloads."""
+    return any(link.expires_at is not None and link.expires_at < now + URGENT_MS for link in job.links)
 
 
 def next_due(job: Job, traits: Traits, now: int, jitter: float) -> int:

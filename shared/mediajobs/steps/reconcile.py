@@ -7,7 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 from mediajobs.errors import InProgress
 from mediajobs.jobs.decide import Change, decide
-from mediajobs.jobs.due import MINUTE, SECOND, attempt_over, first_due, first_poll, is_idle, is_resumable, ms, next_due
+from mediajobs.jobs.due import (
+    MINUTE,
+    SECOND,
+    attempt_over,
+    first_due,
+    first_poll,
+    is_idle,
+    is_resumable,
+    is_urgent,
+    ms,
+    next_due,
+)
 from mediajobs.jobs.events import Absent, Gone, Moved, Status, Tick, Traits
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import TERMINAL, Reason, State
@@ -145,7 +156,7 @@ def _act(world: World, job: Job, traits: Traits) -> None:
         _poll(world, job, adapter, traits)
     elif job.state is State.STORING:
         if job.attention is None:
-            world.queues.store(job.id)
+            world.queues.store(job.id, urgent=is_urgent(job, world.clock.now()))
     else:
         _wake_or_look_up(world, job, adapter, traits)
 

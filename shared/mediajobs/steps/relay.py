@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mediajobs.jobs.due import is_urgent
 from mediajobs.jobs.model import Job
 from mediajobs.messages import Do
 from mediajobs.ports import World
@@ -52,7 +53,9 @@ def _cancel(world: World, job: Job) -> None:
 def _store(world: World, job: Job) -> None:
     delay = _delay(world, job)
     if delay is not None:
-        world.queues.store(job.id, delay)
+        # Long links stand beside the head, and an image of the stream lacks them.
+        whole = job if job.links else world.store.load(job.id, strong=False) or job
+        world.queues.store(job.id, delay, urgent=is_urgent(whole, world.clock.now() + delay * 1000))
 
 
 def _next(world: World, job: Job) -> None:

@@ -155,7 +155,7 @@ class TapeQueues:
     def dispatch(self, job_id: str, do: Do, delay_s: int = 0) -> None:
         self._ask("mail", "dispatch", IDS.index(job_id), do, delay_s)
 
-    def store(self, job_id: str, delay_s: int = 0) -> None:
+    def store(self, job_id: str, delay_s: int = 0, *, urgent: bool = False) -> None:
         self._ask("mail", "store", IDS.index(job_id), "", delay_s)
 
 

@@ -91,7 +91,7 @@ class Queues:
     def dispatch(self, job_id: str, do: Do, delay_s: int = 0) -> None:
         self.to_dispatch.send({"job": job_id, "do": str(do)}, max(0, min(900, delay_s)))
 
-    def store(self, job_id: str, delay_s: int = 0) -> None:
+    def store(self, job_id: str, delay_s: int = 0, *, urgent: bool = False) -> None:
         self.to_store.send({"job": job_id}, max(0, min(900, delay_s)))
 
     @property
