@@ -1,7 +1,7 @@
 """Long downloads that outlive a run: what another run needs to go on stands beside the job, its parts stand in S3.
 
 A run holds its notes under a lease, so two runs never feed one upload. Short downloads are never noted: they are as
-quickly made again, and cost no write. See docs/decisions/0014-a-killed-download-goes-on.md.
+quickly made again, and cost no write. See docs/decisions/0015-a-killed-download-goes-on.md.
 """
 
 from __future__ import annotations
