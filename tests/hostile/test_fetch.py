@@ -245,6 +245,21 @@ def test_size_that_the_provider_told_counts_where_the_server_tells_none() -> Non
     assert one(link, rules("audio"), right, MemoryObjects()).size == len(whole)
 
 
+def test_size_that_the_provider_told_must_be_the_servers() -> None:
+    """Where the two differ one of them speaks of another file: nothing is read, and the link is tried again later."""
+    whole = samples.mp3()
+    for size in (len(whole) - 1, len(whole) + 1, 0):
+        download = Download(body=whole, headers={"content-length": str(len(whole))})
+        with pytest.raises(Retryable, match=f"the provider says {size} bytes and its server {len(whole)}"):
+            one(
+                Link(url="https://x.test/", size=size),
+                rules("audio"),
+                ScriptedHttp(downloads=[download]),
+                MemoryObjects(),
+            )
+        assert download.closed
+
+
 @pytest.mark.parametrize("length", ["abc", "-5", "1, 1", "\u0661", "", "1e3"])
 def test_unreadable_length_is_no_length(length: str) -> None:
     """The content is checked all the same."""

@@ -182,6 +182,13 @@ def _behind_a_lost_one(life: Life, provider: str) -> None:
     life.submit(provider)
 
 
+def _long(life: Life, provider: str) -> None:
+    """A result that is worth a note for the next run."""
+    life.town.settings = replace(life.town.settings, note_bytes=2000)
+    life.town.objects.part_bytes = 500
+    life.submit(provider, Plan(long=True, webhooks=("end",)))
+
+
 def _publish(life: Life, provider: str) -> None:
     life.town.topic.fail, life.town.topic.cut = 1, 1
     life.submit(provider)
@@ -259,5 +266,6 @@ LIFECYCLES: tuple[Lifecycle, ...] = (
     Lifecycle(
         name="invalid result", provider="keyed", script=_one(Plan(media=("bad",) * 20, outputs=2)), ends=(State.FAILED,)
     ),
+    Lifecycle(name="long result", provider="keyed", script=_long),
     Lifecycle(name="publish", provider="keyed", script=_publish),
 )  # fmt: skip

@@ -90,3 +90,14 @@ def test_a_failing_point_is_named_with_the_command_that_runs_it_again() -> None:
     asks = Count("never started")
     run(asks, {number: "kill"})
     assert (asks.asked, asks.failures) == (1, [])
+
+
+def test_a_long_result_whose_run_was_killed_late_is_gone_on_with_and_read_back() -> None:
+    """Killed while it wrote its last piece: only the rest is asked for, and the whole is read before it is recorded."""
+    quiet = [one.call for one in boundaries("long result")]
+    late = len(quiet) - quiet[::-1].index("objects.write")
+    count = Count("long result")
+    calls = [one.call for one in run(count, {late: "kill"})]
+    assert count.failures == []
+    assert {"store.transfers", "objects.resume", "objects.read"} <= set(calls)
+    assert calls.count("objects.write") < 2 * quiet.count("objects.write")

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from mediajobs import views
 from mediajobs.errors import Conflict, Forbidden, NotFound, Unprocessable
 from mediajobs.jobs.events import AnswerKind, NoUrl, Status, Tick, Traits
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
 from mediajobs.messages import Caller, Do, Progress, Report, ReportKind
 from mediajobs.pauses import PauseReason
-from mediajobs.steps.jobs import Resolution, cancel, get, listing, provider_state, resolve, set_provider
+from mediajobs.steps.jobs import DAY_MS, Resolution, cancel, get, listing, provider_state, resolve, set_provider
 from tests.steps.kit import ACME, KEYED, OPERATOR, PLAIN, Stage
 
 OTHER = Caller(tenant="other", scope="user")
@@ -59,6 +60,42 @@ def test_results_have_short_links_as_long_as_the_bucket_keeps_them() -> None:
     assert until == stage.clock.now() + 900_000
     stage.clock.advance(30 * 86_400)
     assert get(stage.world, ACME, job.id).links == ()
+
+
+def kept(stage: Stage, job: Job, days: int) -> Job:
+    """The job, its output stored while `ResultDays` was that."""
+    (output,) = stage.read(job).outputs
+    stage.store.jobs[job.id] = replace(
+        stage.read(job), outputs=(replace(output, kept_until=stage.clock.now() + days * DAY_MS),)
+    )
+    return stage.read(job)
+
+
+def test_a_link_ends_with_its_object_at_the_latest() -> None:
+    """The last one of its life is shorter than usual."""
+    stage = Stage()
+    job = kept(stage, stage.succeeded(), 30)
+    stage.clock.advance(30 * 86_400 - 60)
+    ((output, url, until),) = get(stage.world, ACME, job.id).links
+    assert (output.kept_until, url.count("expires=60&")) == (until, 1)
+
+
+@pytest.mark.parametrize(("stored_under", "now_set", "days"), [(30, 30, 30), (30, 7, 7), (30, 90, 30)])
+def test_the_number_of_days_may_change_and_no_job_points_at_what_is_gone(
+    stored_under: int, now_set: int, days: int
+) -> None:
+    """A smaller number holds for what is there already; a greater one does not bring back what was deleted."""
+    stage = Stage()
+    job = kept(stage, stage.succeeded(), stored_under)
+    stage.world = replace(stage.world, settings=replace(stage.world.settings, result_days=now_set))
+    stage.clock.advance(days * 86_400 - 1)
+    assert len(get(stage.world, ACME, job.id).links) == 1
+    stage.clock.advance(1)
+    view = get(stage.world, ACME, job.id)
+    assert view.links == ()
+    (listed,), _ = listing(stage.world, ACME, cursor=None, limit=5, attention=False)
+    for shown in (view.job, listed):
+        assert views.public(shown, now=stage.clock.now())["outputs"][0]["expired"] is True
 
 
 def test_a_list_has_the_tenants_own_jobs_newest_first_page_by_page() -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from dataclasses import replace
 
 import pytest
 
+from mediajobs.adapters.http import WebHttp
 from mediajobs.errors import NoAnswer, UnsafeUrl
 from mediajobs.jobs.decide import Change
 from mediajobs.jobs.events import Decision, DecisionKind, Status
 from mediajobs.jobs.model import Job, Link
 from mediajobs.jobs.states import ErrorCode, State
 from mediajobs.messages import Report, ReportKind
+from mediajobs.steps.dispatch import word_of
 from mediajobs.steps.store import store
 from tests import samples
 from tests.fakes.http import Download
@@ -220,6 +223,28 @@ def test_a_provider_without_an_answer_about_its_links_is_asked_again_later() -> 
     stage.sim.report("poll", Report(kind=ReportKind.UNAVAILABLE))
     assert store(stage.world, job.id) == "failed: Retryable"
     assert stage.state(job) is State.STORING
+
+
+# -- a file in the link itself
+
+
+def test_a_file_in_the_link_itself_is_stored_and_never_kept_in_the_row() -> None:
+    """It may be a megabyte: the row leaves it out, and store asks the provider for it."""
+    stage = Stage()
+    stage.world = replace(stage.world, http=WebHttp())
+    link = Link(url="data:video/mp4;base64," + base64.b64encode(samples.mp4(filling=9000)).decode())
+    report = Report(kind=ReportKind.WORD, status=Status.SUCCEEDED, provider_job_id="p-1", links=(link,))
+    running = stage.running()
+    job = stage.apply(running, word_of(running, report))
+    assert job.links == ()
+    stage.sim.report("poll", report)
+    assert store(stage.world, job.id) == "30"
+    assert stage.read(job).outputs[0].size == len(samples.mp4(filling=9000))
+
+
+def test_short_links_are_kept_in_the_row() -> None:
+    report = Report(kind=ReportKind.WORD, status=Status.SUCCEEDED, provider_job_id="p-1", links=(Link(url=A),))
+    assert report.kept_links == (Link(url=A),)
 
 
 # -- several outputs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -308,3 +309,14 @@ def test_a_provider_shows_its_slots_and_why_it_is_paused(pause: Pause, shown: di
     """A person's pause has no end to show."""
     state = Provider(name="sim", held=("001", "over#x"), pause=pause)
     assert views.provider(state, 4) == {"provider": "sim", "in_flight": 2, "limit": 4, "pause": shown}
+
+
+def test_an_output_tells_its_measures_and_how_long_it_is_kept() -> None:
+    """Left out where they are not known; `expired` only once it is so, and only where the time was asked."""
+    output = replace(OUTPUTS[0], width=1280, height=720, duration_ms=5040, kept_until=NOW)
+    done = job(state=State.SUCCEEDED, outputs=(output,))
+    (plain,) = views.public(done)["outputs"]
+    measured = {"width": 1280, "height": 720, "duration_ms": 5040, "kept_until": "2027-01-15T08:00:00.000Z"}
+    assert plain == {"content_type": "video/mp4", "size": 10, "sha256": "aa" * 32, **measured}
+    assert views.public(done, now=NOW - 1)["outputs"] == [plain]
+    assert views.public(done, now=NOW)["outputs"] == [plain | {"expired": True}]

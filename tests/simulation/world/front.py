@@ -9,10 +9,13 @@ from urllib.parse import parse_qs, urlsplit
 
 from mediajobs.errors import NoAnswer, NotSent
 from mediajobs.messages import Request, Response
-from tests.simulation.world.provider import MEDIA, TYPES, Accepted, Ledger, Plan
+from mediajobs.ports import Rest
+from tests.simulation.world.provider import LONG_FILM, TYPES, Accepted, Ledger, Plan
 from tests.simulation.world.weather import Weather
 
 LINKS = "https://cdn.example.net"
+TAG = '"v1"'
+PIECE = 1100
 _ANSWERS: dict[str, tuple[int, dict[str, str]]] = {
     "429": (429, {}),
     "429 wait": (429, {"retry-after": "20"}),
@@ -114,11 +117,11 @@ class Front:
         said: dict[str, Any] = {
             "url": f"{LINKS}/{job.id}/{number}?until={until}",
             "content_type": TYPES[job.plan.kind],
-            "size": len(MEDIA[job.plan.kind]),
+            "size": len(job.plan.body),
         }
         return said | ({"expires_at": until} if job.plan.tells_expiry else {})
 
-    def download(self, url: str) -> Download:
+    def download(self, url: str, rest: Rest) -> Download:
         """What a result link serves now."""
         parts = urlsplit(url)
         job = self.ledger.accepted[parts.path.split("/")[1]]
@@ -126,12 +129,13 @@ class Front:
             return Download(403, b"<Error><Code>AccessDenied</Code></Error>")
         job.downloads += 1
         came = job.plan.media[job.downloads - 1] if job.downloads <= len(job.plan.media) else self._weathered()
-        body = MEDIA[job.plan.kind]
+        body = job.plan.body
         if came == "busy":
             return Download(503, b"busy")
         if came == "bad":
             return Download(200, b"<html>Please sign in</html>" + bytes(len(body) - 27))
-        return Download(200, body, cut=came == "cut")
+        ranged = job.plan.long and rest.start > 0 and rest.validator == TAG
+        return Download(206 if ranged else 200, body, cut=came == "cut", start=rest.start if ranged else 0)
 
     def _weathered(self) -> str:
         return next((kind for kind in ("busy", "cut", "bad") if self.weather.happens(f"media {kind}")), "good")
@@ -140,16 +144,21 @@ class Front:
 class Download:
     """Implements `ports.Stream`."""
 
-    def __init__(self, status: int, body: bytes, *, cut: bool = False) -> None:
+    def __init__(self, status: int, body: bytes, *, cut: bool = False, start: int = 0) -> None:
         self.status = status
-        self.headers = {"content-length": str(len(body))}
-        self._body, self._cut = body, cut
+        self.headers = {"content-length": str(len(body) - start)}
+        if body is LONG_FILM:
+            self.headers |= {"etag": TAG, "content-range": f"bytes {start}-{len(body) - 1}/{len(body)}"}
+        self._body, self._cut = body[start:], cut
 
     def chunks(self) -> Iterator[bytes]:
-        yield self._body[: len(self._body) // 2]
+        half = len(self._body) // 2
+        for at in range(0, half, PIECE):
+            yield self._body[at : min(at + PIECE, half)]
         if self._cut:
             raise NoAnswer("the transfer was cut")
-        yield self._body[len(self._body) // 2 :]
+        for at in range(half, len(self._body), PIECE):
+            yield self._body[at : at + PIECE]
 
     def close(self) -> None:
         """Nothing to close."""

@@ -212,18 +212,15 @@ class _Objects:
         self._plain = _Tripped(container, "objects")
 
     def upload(self, key: str, content_type: str) -> Upload:
-        made = self._plain.upload(key, content_type)
-        trip = self._container.trip
-        return cast(
-            "Upload",
-            SimpleNamespace(
-                id=None,
-                kept=0,
-                write=lambda data: trip("objects.write", lambda: made.write(data)),
-                finish=lambda: trip("objects.finish", made.finish),
-                abort=lambda: trip("objects.abort", made.abort),
-            ),
-        )
+        return _Upload(self._container, self._plain.upload(key, content_type))
+
+    def resume(self, key: str, upload_id: str) -> Upload | None:
+        found = self._plain.resume(key, upload_id)
+        return None if found is None else _Upload(self._container, found)
+
+    def read(self, key: str) -> Iterator[bytes]:
+        pieces: Iterator[bytes] = self._plain.read(key)
+        return pieces
 
     def delete(self, keys: list[str]) -> None:
         if keys:  # as the adapter: nothing to remove is no call
@@ -231,6 +228,30 @@ class _Objects:
 
     def link(self, key: str, **named: Any) -> str:
         return self._container.town.objects.link(key, **named)
+
+
+class _Upload:
+    """Implements `ports.Upload`."""
+
+    def __init__(self, container: Container, made: Upload) -> None:
+        self._trip, self._made = container.trip, made
+
+    @property
+    def id(self) -> str | None:
+        return self._made.id
+
+    @property
+    def kept(self) -> int:
+        return self._made.kept
+
+    def write(self, data: bytes) -> None:
+        self._trip("objects.write", lambda: self._made.write(data))
+
+    def finish(self) -> None:
+        self._trip("objects.finish", self._made.finish)
+
+    def abort(self) -> None:
+        self._trip("objects.abort", self._made.abort)
 
 
 class _Http:
@@ -271,7 +292,7 @@ class _Http:
 
     def stream(self, url: str, headers: dict[str, str], rules: LinkRules, rest: Rest | None = None) -> Any:
         front = self._container.town.front
-        return self._container.trip("http.stream", lambda: front.download(url))
+        return self._container.trip("http.stream", lambda: front.download(url, rest or Rest()))
 
 
 class Fleet:

@@ -11,6 +11,7 @@ from tests.simulation.world.scheduler import Scheduler
 
 MEDIA = {"video": samples.mp4(), "image": samples.png(), "audio": samples.wav()}
 TYPES = {"video": "video/mp4", "image": "image/png", "audio": "audio/wav"}
+LONG_FILM = samples.mp4(filling=4000)
 LONG_MS = 7 * 86_400_000
 
 
@@ -30,6 +31,12 @@ class Plan:
     webhooks: tuple[str, ...] = ("processing", "end")  # which events it sends; "early": before it answers the submit
     outputs: int = 1
     kind: str = "video"
+    long: bool = False  # a film that comes in many pieces, from a server that knows ranges
+
+    @property
+    def body(self) -> bytes:
+        """What the result is."""
+        return LONG_FILM if self.long else MEDIA[self.kind]
 
     def document(self) -> dict[str, Any]:
         """As JSON; only what is not usual."""

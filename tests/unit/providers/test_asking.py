@@ -98,6 +98,26 @@ def test_an_unknown_word_is_kept_raw_and_decides_nothing(word: str) -> None:
     assert report.links == ()
 
 
+def test_a_link_ends_when_it_says_so_itself_or_its_provider_does_whichever_is_sooner() -> None:
+    """What a provider writes beside a signed link does not lengthen the signature."""
+    signed = "https://cdn.acme.example/1?X-Amz-Date=20270115T070000Z&X-Amz-Expires=3600"
+    outputs = [
+        {"url": signed},
+        {"url": signed, "expires_at": 1_900_000_000},
+        {"url": signed, "expires_at": 1_799_999_999},
+    ]
+    report = poll(said(200, {"id": "p-1", "status": "completed", "output": outputs}))
+    assert [link.expires_at for link in report.links] == [1_800_000_000_000, 1_800_000_000_000, 1_799_999_999_000]
+
+
+@pytest.mark.parametrize(("length", "usable"), [(100, True), (100_000, True), (1_000_001, False)])
+def test_a_link_that_holds_the_file_itself_is_bounded(length: int, usable: bool) -> None:
+    """Any other link of more than 4 KB is none."""
+    for url, taken in (("data:,".ljust(length, "a"), usable), ("https://a.example/".ljust(length, "a"), length == 100)):
+        report = poll(said(200, {"id": "p-1", "status": "completed", "output": [{"url": url}]}))
+        assert [link.url for link in report.links] == ([url] if taken else [])
+
+
 def test_a_success_brings_its_links() -> None:
     """With what is said about each."""
     outputs = [
