@@ -118,6 +118,12 @@ def test_no_link_at_all_asks_a_person_and_fails_nothing(report: Report) -> None:
     stage.sim.report("poll", report)
     assert store(stage.world, job.id) == "32"
     assert (stage.state(job), stage.reason(job)) == (State.STORING, "result_unavailable")
+    attention = stage.read(job).attention
+    assert attention is not None
+    word = report.raw or str(report.kind)
+    assert attention.evidence == (
+        f"the link answered 404, and the provider has no other link (asked again, it says: {word})"
+    )
 
 
 def test_a_fresh_link_that_is_dead_too_asks_a_person() -> None:

@@ -65,6 +65,7 @@ class _Results:
     def __init__(self, world: World, job: Job, adapter: ProviderAdapter, transfers: Transfers, workers: int) -> None:
         self._world, self._job, self._adapter = world, job, adapter
         self._transfers, self._workers = transfers, workers
+        self._said = ""  # by the provider, when it was asked for fresh links
 
     def event(self) -> Event:
         """Raises Retryable for what time may heal."""
@@ -72,15 +73,16 @@ class _Results:
         if not links or _too_close(links, self._world.clock.now()):
             links = self._refresh()
         if not links:
-            return NoUrl(message="the provider offers no link to a result of this job")
+            return NoUrl(message=f"the provider offers no link to a result of this job{self._said}")
         try:
             return Stored(outputs=self._fetch_all(links, self._transfers.run))
         except (LinkDead, InvalidMedia, UnsafeUrl) as error:
             # Once is no proof, fresh link or not: a paid result is not given up for one bad transfer.
+            refused = str(error)[:120]
             self._world.log.warning("result refused", job=self._job.id, reason=str(error)[:200])
         links = self._refresh()
         if not links:
-            return NoUrl(message="the link does not serve and the provider has no other")
+            return NoUrl(message=f"{refused}, and the provider has no other link{self._said}")
         try:
             return Stored(outputs=self._fetch_all(links, self._transfers.run + "b"))
         except (LinkDead, InvalidMedia, UnsafeUrl) as error:
@@ -93,6 +95,7 @@ class _Results:
         report = self._adapter.poll(job, job.provider_job_id)
         world.metrics.count("LinkRefreshes", provider=job.provider)
         world.log.info("links refreshed", job=job.id, answer=str(report.kind), word=report.raw)
+        self._said = f" (asked again, it says: {report.raw or report.kind})"
         if report.kind in (ReportKind.UNAVAILABLE, ReportKind.BLOCKED):
             raise Retryable(f"the provider gave no answer about its result: {report.message}")
         if report.kind is not ReportKind.WORD or report.status is not Status.SUCCEEDED:

@@ -149,8 +149,8 @@ MUTANTS = (
         why="H22",
         breaks="a paid result is given up because the provider has no URL now",
         file="steps/store.py",
-        old="""return NoUrl(message="the link does not serve and the provider has no other")""",
-        new="""return Invalid(message="the link does not serve and the provider has no other")""",
+        old='return NoUrl(message=f"{refused}, and',
+        new='return Invalid(message=f"{refused}, and',
         tests=STORE,
     ),
     Mutant(
