@@ -222,3 +222,55 @@ def test_form_says_key_type_and_size_in_what_is_signed(s3: Any) -> None:
     assert {"Content-Type": "image/png"} in policy["conditions"]
     assert ["content-length-range", 1, 10] in policy["conditions"]
     assert fields["x-amz-algorithm"] == "AWS4-HMAC-SHA256"
+
+
+class Listing:
+    """A client whose upload has these parts, told in pages of two."""
+
+    def __init__(self, *sizes: int, fault: Exception | None = None) -> None:
+        self.sizes, self.fault, self.completed = sizes, fault, []  # type: ignore[var-annotated]
+
+    def list_parts(self, *, PartNumberMarker: int, **_: Any) -> dict[str, Any]:  # noqa: N803 as S3 calls it
+        if self.fault is not None:
+            raise self.fault
+        page = range(PartNumberMarker, min(PartNumberMarker + 2, len(self.sizes)))
+        parts = [{"PartNumber": n + 1, "ETag": f"e{n + 1}", "Size": self.sizes[n], "ChecksumSHA256": "s"} for n in page]
+        more = PartNumberMarker + 2 < len(self.sizes)
+        return {"Parts": parts, "IsTruncated": more, "NextPartNumberMarker": PartNumberMarker + 2}
+
+    def upload_part(self, **params: Any) -> dict[str, Any]:
+        return {"ETag": f"new{params['PartNumber']}"}
+
+    def complete_multipart_upload(self, **params: Any) -> None:
+        self.completed = [(part["PartNumber"], part["ETag"]) for part in params["MultipartUpload"]["Parts"]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [((), 0), ((PART_BYTES,) * 5, 5), ((PART_BYTES, 5, PART_BYTES), 1), ((PART_BYTES, PART_BYTES, 9), 2)],
+)
+def test_resumed_upload_takes_up_whole_parts_in_order_from_every_page(sizes: tuple[int, ...], kept: int) -> None:
+    """From the first one that is not whole on they are sent again."""
+    client = Listing(*sizes)
+    upload = S3Objects(client, BUCKET).resume("k", "u1")  # type: ignore[arg-type]
+    assert upload is not None
+    assert upload.kept == kept * PART_BYTES
+    upload.write(b"end")
+    upload.finish()
+    known = [(number, f"e{number}") for number in range(1, kept + 1)]
+    assert client.completed == [*known, (kept + 1, f"new{kept + 1}")]
+
+
+def test_upload_that_is_gone_is_none_and_every_other_fault_is_ours() -> None:
+    assert S3Objects(Listing(fault=refusal("NoSuchUpload", 404)), BUCKET).resume("k", "u1") is None  # type: ignore[arg-type]
+    for fault, expected in (
+        (refusal("InternalError", 500), Retryable),
+        (refusal("AccessDenied", 403), ConfigurationError),
+    ):
+        with pytest.raises(expected):
+            S3Objects(Listing(fault=fault), BUCKET).resume("k", "u1")  # type: ignore[arg-type]
+
+
+def test_object_that_is_read_and_is_not_there_is_an_error_of_ours(s3: Any) -> None:
+    with pytest.raises(MediaJobsError):
+        list(S3Objects(s3, BUCKET).read("none"))
