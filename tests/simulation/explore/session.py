@@ -18,6 +18,7 @@ from tests.simulation.explore.twist import deciding
 from tests.simulation.explore.wrongs import WRONGS, Wrong
 
 MOST_WRONG = 250_000  # states after which a wrong reading counts as not caught
+MOST_LONG = 1_000_000  # states after which a model of the long form is cut, which its line says
 
 
 def named(name: str) -> Model:
@@ -111,4 +112,4 @@ def _line(result: Result) -> str:
 
 
 def _explore_long(name: str) -> Result:
-    return explore(name, long=True)
+    return explore(name, long=True, most_states=MOST_LONG)
