@@ -87,7 +87,7 @@ setup-ministack: python-is-fit
 	@$(PYTHON) -m local.setup ministack
 
 .PHONY: prove
-prove: setup-dev ## explore, crash, sow seeds and break the product on purpose (5 min; LONG=1: all of it, 25 min); build/prove/report.json
+prove: setup-dev ## explore, crash, sow seeds and break the product on purpose (2 free cores: 4 min; LONG=1: all of it, 35 min); build/prove/report.json
 	@$(RUN) tests.simulation.prove $(if $(LONG),--long)
 
 .PHONY: guarantee
