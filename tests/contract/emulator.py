@@ -33,14 +33,14 @@ def executable() -> str:
 
 
 @contextmanager
-def running(directory: Path) -> Iterator[str]:
-    """The endpoint of an emulator that lives as long as this context."""
+def running(directory: Path, **settings: str) -> Iterator[str]:
+    """The endpoint of an emulator that lives as long as this context; `settings` as its environment names them."""
     port = _free_port()
     endpoint = f"http://127.0.0.1:{port}"
     log = directory / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [executable()], env=_environment(directory, port), cwd=directory, stdout=output, stderr=output
+            [executable()], env=_environment(directory, port) | settings, cwd=directory, stdout=output, stderr=output
         )
     try:
         _wait_until_ready(endpoint, process, log)
