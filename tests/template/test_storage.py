@@ -118,6 +118,12 @@ def test_what_is_in_the_bucket_expires(bucket: dict[str, Any]) -> None:
     assert {each["Status"] for each in (results, uploaded, inputs, parts)} == {"Enabled"}
 
 
+def test_browsers_may_only_post_by_a_form(bucket: dict[str, Any]) -> None:
+    """From any page, for the signed form is what counts; they read nothing."""
+    (rule,) = bucket["CorsConfiguration"]["CorsRules"]
+    assert rule == {"AllowedMethods": ["POST"], "AllowedOrigins": ["*"], "AllowedHeaders": ["*"]}
+
+
 def test_inputs_outlive_the_longest_wait_for_a_start() -> None:
     """The last day on which one may be submitted still leaves the provider days to read it."""
     assert uploads.KEPT_DAYS - uploads.MARGIN_DAYS >= schemas.MOST_START_S / 86_400 + 5
