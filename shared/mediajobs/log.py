@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 import traceback
 from collections.abc import Callable, Mapping
@@ -59,6 +60,8 @@ _LONGEST = 1000
 _MOST = 50
 _DEEPEST = 4
 _FRAMES = 8
+
+_JOB = re.compile(r"jobs/([a-z2-7]{26})")
 
 # Names that the logging module keeps for itself.
 _TAKEN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "level", "timestamp", "service"}
@@ -233,13 +236,14 @@ def _describe_request(event: Mapping[str, Any], answer: Mapping[str, Any]) -> di
     parameters = event.get("pathParameters")
     parameters = parameters if isinstance(parameters, Mapping) else {}
     location = (answer.get("multiValueHeaders") or {}).get("Location") or [""]
+    made = _JOB.fullmatch(str(location[0]))  # any other one is a signed link
     facts: dict[str, object] = {
         "method": event.get("httpMethod"),
         "route": event.get("resource"),
         "status": answer["statusCode"],
         "tenant": caller.get("tenant") if isinstance(caller, Mapping) else None,
         "gateway_request": context.get("requestId"),
-        "job": parameters.get("id") or str(location[0]).rpartition("/")[2] or None,
+        "job": parameters.get("id") or (made[1] if made else None),
         "provider": parameters.get("provider"),
     }
     if isinstance(answer["statusCode"], int) and answer["statusCode"] >= 400:

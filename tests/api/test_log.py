@@ -155,6 +155,21 @@ def test_describing_never_fails(event: object, answer: object) -> None:
     assert isinstance(describe_event(event, answer), dict)
 
 
+@pytest.mark.parametrize(
+    ("location", "found"),
+    [
+        (f"jobs/{JOB_ID}", JOB_ID),
+        ("https://bucket.example/inputs/a/b/c.png?X-Amz-Credential=AKIA%2F1&X-Amz-Signature=0123456789abcdef", None),
+        (f"https://elsewhere.example/jobs/{JOB_ID}", None),
+    ],
+)
+def test_a_signed_link_that_an_answer_leads_to_is_not_logged(location: str, found: str | None) -> None:
+    """Whoever reads logs must not be able to read files. The new job's id is all that a Location is looked at for."""
+    told = describe_event({}, {"statusCode": 307, "multiValueHeaders": {"Location": [location]}})
+    assert told["job"] == found
+    assert "Signature" not in str(told)
+
+
 def test_what_raises_is_logged_counted_and_raised() -> None:
     """Once, with the ids; a refusal of the authorizer is no fault."""
     logger, stream = log()

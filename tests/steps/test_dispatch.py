@@ -407,3 +407,22 @@ def test_webhooks_during_the_request_win_over_a_lost_answer() -> None:
     stage.sim.answer(AMBIGUOUS, message="timeout")
     assert stage.dispatch(job) == "stale"
     assert (stage.state(job), stage.reason(job)) == (State.RUNNING, None)
+
+
+@pytest.mark.parametrize("kind", [AnswerKind.REJECTED, AnswerKind.AMBIGUOUS])
+def test_a_prompt_that_an_answer_quotes_is_not_logged(kind: AnswerKind) -> None:
+    """Validators send back what they were sent. The job's own tenant reads it there; the log gets the status."""
+    stage = Stage()
+    job = stage.job()
+    stage.sim.answer(kind, message="HTTP 422: prompt: 'a red bicycle' is too short")
+    stage.dispatch(job)
+    assert "bicycle" not in str(stage.log.lines)
+    assert stage.log.lines[-1][2]["detail"] == "HTTP 422"
+
+
+def test_what_an_answer_says_of_the_account_is_logged() -> None:
+    stage = Stage()
+    job = stage.job()
+    stage.sim.answer(AnswerKind.BLOCKED, message="HTTP 402: no credits are left")
+    stage.dispatch(job)
+    assert stage.log.lines[-1][2]["detail"] == "HTTP 402: no credits are left"

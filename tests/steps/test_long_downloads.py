@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from mediajobs.errors import NoAnswer
+from mediajobs.errors import NoAnswer, Throttled
 from mediajobs.jobs.events import Decision, DecisionKind, Status
-from mediajobs.jobs.model import Job, Link
+from mediajobs.jobs.model import Job, Link, Transfer
 from mediajobs.jobs.states import State
 from mediajobs.ports import LinkRules, Rest
 from mediajobs.steps.store import store
@@ -331,6 +331,36 @@ def test_short_downloads_are_never_noted() -> None:
     assert files.starts == [0]
 
 
+def test_a_note_that_another_run_keeps_is_asked_for_once() -> None:
+    """At each piece, a twin of a long download would be billed for thousands of refused writes."""
+    stage = staged(Files({URL: FILM}))
+    job = stage.storing(URL)
+    asked: list[Transfer] = []
+
+    def kept_by_another(job_id: str, transfer: Transfer, ttl: int, *, owner: str | None) -> bool:
+        assert (job_id, owner) == (job.id, None), ttl
+        asked.append(transfer)
+        return False
+
+    stage.store.save_transfer = kept_by_another  # type: ignore[method-assign]
+    assert store(stage.world, job.id) == "30"
+    assert len(asked) == 1
+    whole(stage, job)
+
+
+def test_an_upload_whose_note_could_not_be_kept_is_dropped() -> None:
+    """No other run can find its parts."""
+    stage = staged(Files({URL: FILM}))
+    job = stage.storing(URL)
+
+    def throttled(*_: object, **__: object) -> bool:
+        raise Throttled("put_item")
+
+    stage.store.save_transfer = throttled  # type: ignore[method-assign]
+    assert store(stage.world, job.id) == "failed: Throttled"
+    assert stage.objects.open == []
+
+
 def test_a_first_run_reads_no_notes() -> None:
     files = Files({URL: FILM})
     stage = staged(files)
@@ -359,6 +389,22 @@ def test_a_file_that_was_tried_often_enough_asks_a_person_who_gives_it_a_new_bud
     stage.apply(job, Decision(kind=DecisionKind.RETRY, attention_version=attention.version))
     assert store(stage.world, job.id) == "30"
     whole(stage, job)
+
+
+def test_no_fresh_link_makes_up_for_a_budget_that_is_used_up() -> None:
+    """Else runs that are killed each time begin again for ever, and nobody is asked."""
+    files = Files({URL: FILM})
+    stage = staged(files)
+    job = killed(stage)
+    (noted,) = stage.store.transfers(job.id)
+    stage.store.long_downloads[job.id][0] = replace(noted, attempts=MOST_ATTEMPTS)
+    stage.clock.advance(LEASE_MS / 1000)
+    stage.sim.says("poll", Status.SUCCEEDED, links=(Link(url=URL + "?sig=2"),))
+    assert store(stage.world, job.id) == "32"
+    assert files.asked == []
+    attention = stage.read(job).attention
+    assert attention is not None
+    assert f"tried {MOST_ATTEMPTS + 1} times" in attention.evidence
 
 
 def test_a_link_that_ends_before_the_file_is_whole_is_refreshed_and_not_asked_again() -> None:

@@ -87,6 +87,11 @@ def test_stage_is_throttled_and_keeps_no_bodies(api: dict[str, Any]) -> None:
     assert settings["DataTraceEnabled"] is False
 
 
+def test_no_trace_holds_a_url(api: dict[str, Any]) -> None:
+    """API Gateway's segments hold whole URLs: of webhooks with their tokens, of inputs with what lets anybody read them."""
+    assert api["TracingEnabled"] is False
+
+
 def test_access_logs_are_asked_for_and_hold_no_token(template: dict[str, Any], api: dict[str, Any]) -> None:
     """They need a setting of the account, so they are off by default; a webhook's path holds its token."""
     condition, asked, otherwise = api["AccessLogSetting"]["Fn::If"]

@@ -147,6 +147,13 @@ def test_tables_are_never_scanned_or_changed(template: dict[str, Any]) -> None:
     assert used == {f"dynamodb:{verb}" for verb in reading | writing | stream}
 
 
+def test_who_reads_jobs_may_read_what_stands_beside_them(template: dict[str, Any]) -> None:
+    """Long links and outputs do. Submit too meets them: in the job that a repeated Idempotency-Key finds."""
+    readers = {name for name in NAMES if ("dynamodb:GetItem", "Table.Arn") in granted(template, name)}
+    whole = {name for name in NAMES if ("dynamodb:BatchGetItem", "Table.Arn") in granted(template, name)}
+    assert readers - {"Authorize"} == whole
+
+
 def test_authorize_reads_api_keys_only(template: dict[str, Any]) -> None:
     """It stands before every request, so it must not be able to show a job. cli/keys.py writes the same prefix."""
     (statement,) = [s for s in statements(template, "AuthorizeRole") if "dynamodb:GetItem" in s["Action"]]

@@ -146,8 +146,14 @@ def _send(world: World, job: Job, request: Request, adapter: ProviderAdapter, tr
     world.metrics.count("Attempt", outcome=str(answer.kind))
     applied = apply(world, job, answer, traits)
     _record_on_provider(world, job, answer, offered, asked_to_wait)
-    world.log.info("answered", job=job.id, outcome=str(answer.kind), detail=answer.message[:200])
+    world.log.info("answered", job=job.id, outcome=str(answer.kind), detail=_plain(answer))
     return str(answer.kind) if applied.change else "stale"
+
+
+def _plain(answer: Answered) -> str:
+    """What a log may hold: a refusal of what was sent may quote the prompt, so only the status of it. The job has all."""
+    about_us = answer.kind in (AnswerKind.BLOCKED, AnswerKind.NOT_ACCEPTED)
+    return (answer.message if about_us else answer.message.partition(":")[0])[:200]
 
 
 def _record_on_provider(world: World, job: Job, answer: Answered, offered: Offer, asked_to_wait: int | None) -> None:

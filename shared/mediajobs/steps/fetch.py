@@ -80,7 +80,7 @@ class _Download:
         self.checker: Checker | None
         self._validator: str  # empty: what breaks has to start again
         self._length: int | None
-        self._noted: bool
+        self._noted: bool | None  # None: not asked for yet
         self._restart()
         self._take_up()
 
@@ -132,8 +132,6 @@ class _Download:
             if place is not None:
                 place.abort()
             if spent(known):
-                # A person who has it fetched again gives it a new budget.
-                self._transfers.count(known.number, attempts=0, received=0)
                 raise LinkDead(f"tried {known.attempts} times and never whole: {known.received} bytes came")
             return
         self.place, self.checker = place, None
@@ -144,7 +142,7 @@ class _Download:
     def _restart(self) -> None:
         self.place = Place(self._world.objects, self._order.key)
         self.checker = Checker(self._order.rules.kind, self._order.rules.max_bytes)
-        self._validator, self._length, self._noted = "", None, False
+        self._validator, self._length, self._noted = "", None, None
 
     def _may_ask(self) -> None:
         if self._left_ms() < LEAST_MS:
@@ -212,13 +210,14 @@ class _Download:
             elif self.place.size + len(chunk) > (self._length or 0):
                 raise Truncated(f"more than the {self._length} bytes came that were declared")
             self.place.write(chunk, None if self.checker is None else self.checker.content_type)
-            if not self._noted and self._validator and self.place.kept >= self._world.settings.note_bytes:
+            if self._noted is None and self._validator and self.place.kept >= self._world.settings.note_bytes:
                 self._note()
             if not self._order.going():
                 raise Retryable("another output of the job has failed")
 
     def _note(self) -> None:
-        self._noted = True
+        """Asked for once: where another run keeps one, it does so to its end."""
+        self._noted = False
         if self.place.upload_id is None or self._length is None:
             return
         self._noted = self._transfers.note(

@@ -42,7 +42,7 @@ def store(world: World, job_id: str, *, workers: int = WORKERS) -> str:
         record_failure(world, job, "store", error, traits, world.clock.now() + pause)
         return f"failed: {type(error).__name__}"
     if not isinstance(event, Stored):
-        transfers.give_back()
+        transfers.give_back(afresh=True)
     return _finish(world, job, event, traits)
 
 

@@ -58,10 +58,14 @@ class Transfers:
         if number in self._mine:
             self._mine[number] = replace(self._mine[number], attempts=attempts, received=received)
 
-    def give_back(self) -> None:
-        """This run is over, and not at its end: the next one need not wait for the lease."""
+    def give_back(self, *, afresh: bool = False) -> None:
+        """This run is over, and not at its end: the next one need not wait for the lease.
+
+        `afresh`: a person is asked, and who has it fetched again gives it a new budget.
+        """
         for transfer in self._mine.values():
-            self._put(replace(transfer, owner="", lease_until=0), self.run)
+            left = replace(transfer, attempts=0, received=0) if afresh else transfer
+            self._put(replace(left, owner="", lease_until=0), self.run)
 
     def _save(self, transfer: Transfer, owner: str | None) -> bool:
         mine = replace(transfer, owner=self.run, lease_until=self._lease_until)
