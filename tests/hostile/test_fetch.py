@@ -246,7 +246,7 @@ def test_size_that_the_provider_told_counts_where_the_server_tells_none() -> Non
 
 
 def test_size_that_the_provider_told_must_be_the_servers() -> None:
-    """Where the two differ one of them speaks of another file: nothing is read, and the link is tried again later."""
+    """Where the two differ one of them speaks of another file: little is read, and the link is tried again later."""
     whole = samples.mp3()
     for size in (len(whole) - 1, len(whole) + 1, 0):
         download = Download(body=whole, headers={"content-length": str(len(whole))})
@@ -258,6 +258,14 @@ def test_size_that_the_provider_told_must_be_the_servers() -> None:
                 MemoryObjects(),
             )
         assert download.closed
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>Please sign in</html>", b"<html>".ljust(5000)], ids=len)
+def test_error_page_is_told_by_its_content_though_its_length_is_not_the_stated_one(body: bytes) -> None:
+    """Else it would be tried again and again, and never be a reason to ask for a fresh link."""
+    http = ScriptedHttp(downloads=[Download(body=body, headers={"content-length": str(len(body))})])
+    with pytest.raises(InvalidMedia):
+        one(Link(url="https://x.test/", size=4321), rules("video"), http, MemoryObjects())
 
 
 @pytest.mark.parametrize("length", ["abc", "-5", "1, 1", "\u0661", "", "1e3"])

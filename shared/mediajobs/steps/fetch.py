@@ -110,6 +110,7 @@ class _Download:
                 media = self.checker.finish(self._length)
             except Truncated as fault:
                 raise Retryable(f"the download failed: {fault}") from fault
+            self._check_stated()
             self.place.finish(media.content_type)
             return media
         self.place.finish("")
@@ -194,19 +195,25 @@ class _Download:
 
     def _check_length(self) -> None:
         """Before a byte of it is read."""
-        stated, most = self._order.link.size, self._order.rules.max_bytes
+        most = self._order.rules.max_bytes
         if self._length is None:
-            self._length = stated
-        elif stated is not None and stated != self._length:
-            raise Retryable(f"the provider says {stated} bytes and its server {self._length}")
+            self._length = self._order.link.size
         if self._length is not None and self._length > most:
             raise InvalidMedia(f"{self._length} bytes, larger than the limit of {most}")
+
+    def _check_stated(self) -> None:
+        """Once it is known that media comes: an error page has a length of its own, and is told by its content."""
+        stated = self._order.link.size
+        if stated is not None and self._length is not None and stated != self._length:
+            raise Retryable(f"the provider says {stated} bytes and its server {self._length}")
 
     def _copy(self, stream: Stream) -> None:
         for chunk in stream.chunks():
             self._received += len(chunk)
             if self.checker is not None:
                 self.checker.feed(chunk)
+                if self.checker.content_type is not None:
+                    self._check_stated()
             elif self.place.size + len(chunk) > (self._length or 0):
                 raise Truncated(f"more than the {self._length} bytes came that were declared")
             self.place.write(chunk, None if self.checker is None else self.checker.content_type)
