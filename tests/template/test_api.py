@@ -88,7 +88,7 @@ def test_stage_is_throttled_and_keeps_no_bodies(api: dict[str, Any]) -> None:
 
 
 def test_no_trace_holds_a_url(api: dict[str, Any]) -> None:
-    """API Gateway's segments hold whole URLs: of webhooks with their tokens, of inputs with what lets anybody read them."""
+    """API Gateway's segments hold whole URLs: those of webhooks with their tokens, those of inputs with theirs."""
     assert api["TracingEnabled"] is False
 
 

@@ -151,7 +151,7 @@ def _send(world: World, job: Job, request: Request, adapter: ProviderAdapter, tr
 
 
 def _plain(answer: Answered) -> str:
-    """What a log may hold: a refusal of what was sent may quote the prompt, so only the status of it. The job has all."""
+    """What a log may hold. A refusal of what was sent may quote the prompt: its text stands with the job alone."""
     about_us = answer.kind in (AnswerKind.BLOCKED, AnswerKind.NOT_ACCEPTED)
     return (answer.message if about_us else answer.message.partition(":")[0])[:200]
 
