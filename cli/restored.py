@@ -33,9 +33,8 @@ FUNCTION = "restored"
 
 def world_of(store: Store, providers: Providers, *, max_in_flight: int) -> World:
     """A world in which nothing but the table can be reached."""
-    denied: dict[str, Any] = {
-        port: Denied(FUNCTION, port) for port in ("queues", "topic", "objects", "http", "secrets", "once", "create")
-    }
+    ports = ("queues", "topic", "live", "objects", "http", "secrets", "once", "create")
+    denied: dict[str, Any] = {port: Denied(FUNCTION, port) for port in ports}
     quiet = cast("Any", SimpleNamespace(count=_ignore, info=_ignore, warning=_ignore, error=_ignore))
     return World(
         clock=SystemClock(),

@@ -4,6 +4,9 @@ It forwards http://127.0.0.1:<port>/<path> to the emulator's address of the pres
 and the Connection header change; every other byte, of head and body, both ways, passes as it came. Each request has a
 connection of its own: after the head the front need not understand anything, it only carries bytes.
 
+/event and /event/realtime go to the Events API, as they would under a domain of yours: there the Host header changes,
+by which the emulator knows the API, and a WebSocket stays open.
+
     python -m local.front --port 8000 --target build/local/front.json     # {"port": 4566, "prefix": "/_aws/..."}
 """
 
@@ -14,9 +17,9 @@ import selectors
 import socket
 import socketserver
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_HEAD = 65_536
@@ -37,6 +40,13 @@ class Target:
 
     port: int
     prefix: str
+    live: Mapping[str, str] = field(default_factory=dict)  # hosts of the Events API, "http" and "realtime"
+
+    def rewritten(self, head: bytes) -> bytes:
+        """The head as the emulator is to get it."""
+        path = head.partition(b"\r\n")[0].split(b" ")[1:2]
+        host = self.live.get({b"/event": "http", b"/event/realtime": "realtime"}.get(b"".join(path), ""))
+        return rewrite(head, self.prefix.encode()) if host is None else readdress(head, host.encode())
 
 
 def rewrite(head: bytes, prefix: bytes) -> bytes:
@@ -53,6 +63,15 @@ def rewrite(head: bytes, prefix: bytes) -> bytes:
         raise BadRequestError("The request target is not a path.")
     kept = [field for field in fields if field.partition(b":")[0].strip().lower() not in _PER_CONNECTION]
     return b"\r\n".join([b" ".join([method, prefix + path, version]), *kept, b"Connection: close", b"", b""])
+
+
+def readdress(head: bytes, host: bytes) -> bytes:
+    """The head under another host, on a connection for this request alone or for the WebSocket that it opens."""
+    line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    names = [field.partition(b":")[0].strip().lower() for field in fields]
+    kept = [field for field, name in zip(fields, names, strict=True) if name not in (b"host", *_PER_CONNECTION)]
+    then = b"Connection: Upgrade" if b"upgrade" in names else b"Connection: close"
+    return b"\r\n".join([line, b"Host: " + host, *kept, then, b"", b""])
 
 
 def _read_head(client: socket.socket) -> tuple[bytes, bytes]:
@@ -106,7 +125,7 @@ def _serve(client: socket.socket, target: Callable[[], Target | None]) -> None:
         if place is None:
             _answer(client, "503 Service Unavailable", "Nothing is deployed yet.")
             return
-        wanted = rewrite(head, place.prefix.encode())
+        wanted = place.rewritten(head)
     except BadRequestError as error:
         _answer(client, "400 Bad Request", str(error))
         return
@@ -154,7 +173,7 @@ class TargetFile:
             changed = self._path.stat().st_mtime_ns
             if changed != self._seen[0]:
                 kept = json.loads(self._path.read_text())
-                self._seen = (changed, Target(int(kept["port"]), str(kept["prefix"])))
+                self._seen = (changed, Target(int(kept["port"]), str(kept["prefix"]), kept.get("live", {})))
         except FileNotFoundError:
             return None
         return self._seen[1]

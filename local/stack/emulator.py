@@ -41,6 +41,8 @@ def server_environment(place: Place, port: int) -> dict[str, str]:
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "LAMBDA_EXECUTOR": "local",
+        # Who publishes and who listens is checked, as on AWS.
+        "APPSYNC_EVENTS_ENFORCE_AUTH": "1",
         # Two listeners on fixed ports that this product does not need.
         "IOT_MTLS_ENABLED": "0",
         "SFTP_ENABLED": "0",

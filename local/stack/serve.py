@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import Any
 
 # The translator and what it imports, less what the emulator has itself (boto3 and its company come first anyway).
 BORROWED = frozenset(
@@ -38,9 +39,30 @@ class Borrower(MetaPathFinder):
         return None
 
 
+def ask_by_mode(events: Any) -> None:
+    """MiniStack 1.5.33 asks an Events API's Lambda authorizer about everything. AWS asks it only where the namespace's
+    mode for this operation is AWS_LAMBDA; ours publish by IAM, with a signature in place of a token.
+    """
+    ask_the_function = events._authorize_event_op  # noqa: SLF001
+
+    async def authorize(
+        api_id: str, channel: str | None, operation: str, auth: Any, request_headers: Any = None
+    ) -> tuple[bool, str | None]:
+        modes = events._operation_auth_modes(api_id, channel, operation)  # noqa: SLF001
+        if "AWS_LAMBDA" in modes:
+            answer: tuple[bool, str | None] = await ask_the_function(api_id, channel, operation, auth, request_headers)
+            return answer
+        accepted, message = events._modes_accept(api_id, modes, auth)  # noqa: SLF001
+        return accepted, message or "You are not authorized to make this call."
+
+    events._authorize_event_op = authorize  # noqa: SLF001
+
+
 if __name__ == "__main__":
     # Last: what the emulator's own environment has is found there.
     sys.meta_path.append(Borrower(sys.argv.pop(1)))
     from ministack.app import main  # type: ignore[import-not-found]  # not in the environment of the type checker
+    from ministack.services import appsync_events  # type: ignore[import-not-found]
 
+    ask_by_mode(appsync_events)
     main()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cli import keys
-from local.stack import deploy, emulator, seed
+from local.stack import deploy, emulator, live, seed
 from local.stack.clients import Clients, clients
 from local.stack.places import ROOT, Place, read_json, write_json
 from local.stack.processes import Processes, free_port
@@ -137,8 +137,10 @@ class Bringing:
         with self._step("sam deploy"):
             deploy.deploy(self.place, self.ports.emulator, parameters)
         outputs = deploy.outputs(client("cloudformation"), self.place)
-        self._aim_front(outputs)
-        physical = self._repair(client, parameters)
+        physical = deploy.physical_names(client("cloudformation"), self.place)
+        template = Template.load(self.place.built_template, parameters)
+        self._aim_front(outputs, self._listened_to(client, template, physical))
+        self._repair(client, template, physical)
         self._put_secrets(client, outputs)
         info = self._info(outputs, physical, queue_url) | self._keys(client, outputs["TableName"], kept)
         write_json(self.place.info, info, private=True)
@@ -151,20 +153,25 @@ class Bringing:
             "Local": "true",
             "MaxInFlight": str(self.wanted.max_in_flight),
             "PublicBaseUrl": self.api_url,
+            "LiveBaseUrl": self.api_url,
             "SubscriberQueueArn": queue_arn,
         }
         return deploy.declared(self.place, given | dict(self.wanted.parameters))
 
-    def _aim_front(self, outputs: Mapping[str, str]) -> None:
-        prefix = f"/_aws/execute-api/{outputs['ApiId']}/{outputs['StageName']}"
-        write_json(self.place.front_target, {"port": self.ports.emulator, "prefix": prefix})
+    def _listened_to(self, client: Clients, template: Template, physical: Mapping[str, str]) -> dict[str, str]:
+        """The hosts of the Events API."""
+        authorize = client("lambda").get_function_configuration(FunctionName=physical["Authorize"])["FunctionArn"]
+        with self._step("Events API for live progress"):
+            return live.ensure(client("appsync"), template, f"{self.place.stack_name}-live", authorize)
 
-    def _repair(self, client: Clients, parameters: Mapping[str, str]) -> dict[str, str]:
-        physical = deploy.physical_names(client("cloudformation"), self.place)
+    def _aim_front(self, outputs: Mapping[str, str], hosts: Mapping[str, str]) -> None:
+        prefix = f"/_aws/execute-api/{outputs['ApiId']}/{outputs['StageName']}"
+        write_json(self.place.front_target, {"port": self.ports.emulator, "prefix": prefix, "live": dict(hosts)})
+
+    def _repair(self, client: Clients, template: Template, physical: Mapping[str, str]) -> None:
         with self._step("repaired what the emulator dropped"):
-            for done in repair(Template.load(self.place.built_template, parameters), physical, client):
+            for done in repair(template, physical, client):
                 self.say(f"stack {self.place.name}:   {done}")
-        return physical
 
     def _put_secrets(self, client: Clients, outputs: Mapping[str, str]) -> None:
         prefix = outputs["ProviderSecretPrefix"]

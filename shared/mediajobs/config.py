@@ -23,6 +23,8 @@ class Config:
     CALLBACK_BASE: str = ""
     SECRET_PREFIX: str = ""
     TOKENS_SECRET: str = ""
+    LIVE_URL: str = ""
+    LIVE_LISTEN_URL: str = ""
     MAX_IN_FLIGHT: int = 10
     JOB_DAYS: int = 400
     RESULT_DAYS: int = 30
@@ -51,6 +53,8 @@ def load(environment: Mapping[str, str] | None = None) -> Config:
         CALLBACK_BASE=env.get("CALLBACK_BASE", "").rstrip("/"),
         SECRET_PREFIX=env.get("SECRET_PREFIX", ""),
         TOKENS_SECRET=env.get("TOKENS_SECRET", ""),
+        LIVE_URL=env.get("LIVE_URL", "").rstrip("/"),
+        LIVE_LISTEN_URL=env.get("LIVE_LISTEN_URL", "").rstrip("/"),
         MAX_IN_FLIGHT=_whole(env, "MAX_IN_FLIGHT", 10),
         JOB_DAYS=_whole(env, "JOB_DAYS", 400),
         RESULT_DAYS=_whole(env, "RESULT_DAYS", 30),

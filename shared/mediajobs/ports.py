@@ -176,6 +176,17 @@ class Topic(Protocol):
         ...
 
 
+class Live(Protocol):
+    """AppSync Events."""
+
+    def publish(self, channel: str, event: str, *, last: bool) -> None:
+        """Tell whoever subscribed to the channel. A `last` event, after which none follows, is tried harder.
+
+        Raises a MediaJobsError where it was not taken; nobody keeps it then.
+        """
+        ...
+
+
 class Upload(Protocol):
     """One object being written in parts; invisible until `finish`."""
 
@@ -366,7 +377,7 @@ class Secrets(Protocol):
         ...
 
     def tokens(self, *, refresh: bool = False) -> bytes:
-        """The key that signs webhook URL tokens."""
+        """The key that signs the tokens of webhook URLs and live channels."""
         ...
 
 
@@ -410,6 +421,7 @@ class Settings:
     detail_days: int = 60
     link_seconds: int = 900
     note_bytes: int = 64 * 1024**2  # a download that has stored so much is worth a note for the next run
+    live_endpoint: str = ""  # where clients listen; empty: nothing is told live
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -421,6 +433,7 @@ class World:
     store: Store
     queues: Queues
     topic: Topic
+    live: Live
     objects: Objects
     http: Http
     providers: Providers

@@ -19,6 +19,7 @@ from mediajobs.pauses import PauseReason, Provider
 from mediajobs.uploads import Form
 
 SCHEMA_VERSION = "1"
+LIVE_SCHEMA_VERSION = "1"
 OPERATOR = "operator"
 
 STAGE: dict[State, str] = {
@@ -86,6 +87,27 @@ def message(job: Job, metadata: Mapping[str, str]) -> dict[str, Any]:
         "id": job.publication_id,
         "final_version": job.final_version,
         **public(job, metadata=metadata),
+    }
+
+
+def live_event(job: Job, progress: Progress | None = None) -> dict[str, Any]:
+    """How the job stands, for its live channel: small, and without anything that only its owner may see at leisure.
+
+    `version` orders events: one with a smaller version than an earlier one is out of date. `progress` is None where
+    nothing is known of it, and 100 only when succeeded. `final` is said once the job has ended.
+    """
+    known = progress is not None or job.state is State.SUCCEEDED
+    return {
+        "schema_version": LIVE_SCHEMA_VERSION,
+        "request_id": job.id,
+        "version": job.version,
+        "status": PUBLIC_STATUS[job.state],
+        "stage": STAGE.get(job.state),
+        "provider_stage": _provider_stage(job, progress),
+        "progress": _percent(job, progress) if known else None,
+        "attention": str(job.attention.reason) if job.attention else None,
+        "final": job.state in TERMINAL,
+        "at": iso(progress.at if progress else job.updated_at),
     }
 
 

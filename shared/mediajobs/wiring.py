@@ -46,6 +46,11 @@ class Later:
         return getattr(self._made, name)
 
 
+def listening_at(url: str) -> str:
+    """Where a WebSocket of the Events API at `url` is opened; empty for none."""
+    return f"ws{url.removeprefix('http')}/event/realtime" if url else ""
+
+
 class Parts:
     """Builds the ports of one function, each at most once."""
 
@@ -75,6 +80,7 @@ class Parts:
             store=store,
             queues=self._build("queues", self._queues),
             topic=self._build("topic", self._topic),
+            live=self._build("live", self._live),
             objects=self._build("objects", self._objects),
             http=http,
             providers=self._build("providers", lambda: self._providers(http, secrets)),
@@ -88,6 +94,7 @@ class Parts:
                 callback_base=self.config.CALLBACK_BASE or None,
                 job_days=self.config.JOB_DAYS,
                 result_days=self.config.RESULT_DAYS,
+                live_endpoint=listening_at(self.config.LIVE_LISTEN_URL),
             ),
         )
 
@@ -148,6 +155,17 @@ class Parts:
         self.config.needs("TOPIC_ARN")
         return SnsTopic(self._client("sns"), self.config.TOPIC_ARN)
 
+    def _live(self) -> Any:
+        from mediajobs.adapters.live import EventsApi, NoLive
+
+        if not self.config.LIVE_URL:
+            return NoLive()
+        from mediajobs.adapters.http import Limits, WebHttp
+
+        # Whoever waits here does so on the way to something that counts.
+        http = WebHttp(limits=Limits(connect_s=1.0, read_s=1.5, answer_s=1.5))
+        return EventsApi(self.config.LIVE_URL, http, self.clock)
+
     def _objects(self) -> Any:
         from mediajobs.adapters.s3 import S3Objects, client_config
 
@@ -180,7 +198,7 @@ def _describe(event: Any, answer: Any) -> dict[str, object]:
 
 
 def authorize_handler() -> Lazy:
-    """API key to tenant and scope."""
+    """API key to tenant and scope; live tokens."""
 
     def build(world: World) -> Handler:
         from mediajobs.api import authorizer
@@ -188,7 +206,7 @@ def authorize_handler() -> Lazy:
 
         return authorizer.build(world, authorize)
 
-    return _lazy("authorize", "", build)
+    return _lazy("authorize", "tokens?", build)
 
 
 def submit_handler() -> Lazy:
@@ -224,7 +242,7 @@ def webhook_handler() -> Lazy:
 
         return api.build(world, webhook)
 
-    return _lazy("webhook", "providers secrets once http", build, http=True)
+    return _lazy("webhook", "providers secrets once http live?", build, http=True)
 
 
 def relay_handler() -> Lazy:
@@ -237,7 +255,7 @@ def relay_handler() -> Lazy:
 
         return stream_handler(lambda image: relay(world, from_stream(image)))
 
-    return _lazy("relay", "queues topic once providers", build)
+    return _lazy("relay", "queues topic once providers live?", build)
 
 
 def dispatch_handler() -> Lazy:

@@ -14,6 +14,7 @@ from mediajobs.jobs.states import State
 from mediajobs.log import JsonLog
 from mediajobs.ports import Exists, Settings, World
 from tests.fakes.clock import SeededChance, VirtualClock
+from tests.fakes.live import MemoryLive
 from tests.fakes.once import MemoryOnce
 from tests.fakes.queues import MemoryQueues
 from tests.fakes.store import MemoryStore
@@ -113,6 +114,7 @@ def scene() -> Scene:
         store=store,
         queues=MemoryQueues(),
         topic=MemoryTopic(),
+        live=MemoryLive(),
         objects=cast("Any", Links()),
         http=nothing,
         providers=Providers(),

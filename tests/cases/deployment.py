@@ -41,6 +41,7 @@ from tests.cases.parts import (
 )
 from tests.contract import aws
 from tests.fakes.clock import SeededChance, VirtualClock
+from tests.fakes.live import MemoryLive
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.topic import MemoryTopic
 from tests.hostile.names import Names
@@ -97,6 +98,7 @@ class Deployment:
             store=self.store,
             queues=SqsQueues(sdk.sqs, **{f"{name}_url": url for name, url in self.queues.items()}),
             topic=self.topic,
+            live=MemoryLive(),
             objects=self.objects,
             http=self.http,
             providers=providers,

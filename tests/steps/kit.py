@@ -24,6 +24,7 @@ from mediajobs.steps.tokens import webhook_url
 from mediajobs.steps.worker import work
 from tests.fakes.clock import SeededChance, VirtualClock
 from tests.fakes.http import ScriptedHttp
+from tests.fakes.live import MemoryLive
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.once import MemoryOnce
 from tests.fakes.providers import MemoryProviders, ScriptedAdapter
@@ -37,6 +38,7 @@ PLAIN = Traits(provider="sim", cancel=True)
 LOOKED_UP = Traits(provider="sim", lookup=True, cancel=True)
 OPERATOR = Caller(tenant="ops", scope="operator")
 ACME = Caller(tenant="acme", scope="user")
+LISTEN = "wss://live.example/event/realtime"
 
 
 @dataclass
@@ -75,6 +77,7 @@ class Stage:
         limit: int = 1,
         adapters: tuple[ScriptedAdapter, ...] = (),
         callback_base: str | None = "https://jobs.example",
+        live_endpoint: str = LISTEN,
         make_store: Callable[[SeededChance], MemoryStore] = MemoryStore,
     ) -> None:
         self.clock = VirtualClock()
@@ -82,6 +85,7 @@ class Stage:
         self.store = make_store(self.chance)
         self.queues = MemoryQueues()
         self.topic = MemoryTopic()
+        self.live = MemoryLive()
         self.objects = MemoryObjects()
         self.http = ScriptedHttp()
         self.secrets = MemorySecrets()
@@ -95,6 +99,7 @@ class Stage:
             store=self.store,
             queues=self.queues,
             topic=self.topic,
+            live=self.live,
             objects=self.objects,
             http=self.http,
             providers=MemoryProviders(self.sim, *adapters),
@@ -103,7 +108,7 @@ class Stage:
             create=self._create,
             metrics=self.metrics,
             log=self.log,
-            settings=Settings(max_in_flight=limit, callback_base=callback_base),
+            settings=Settings(max_in_flight=limit, callback_base=callback_base, live_endpoint=live_endpoint),
         )
         self._relayed = 0
 

@@ -69,12 +69,13 @@ def role_of(template: Node, function: str) -> str:
 
 
 def statements(template: Node, role: str) -> list[Node]:
-    """Every statement of a role's inline policies, actions and resources as lists."""
+    """Every statement of a role's inline policies, actions and resources as lists; conditional ones as they hold."""
     policies = template["Resources"][role]["Properties"]["Policies"]
+    written = [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+    held = [each["Fn::If"][1] if "Fn::If" in each else each for each in written]
     return [
         {**statement, "Action": as_list(statement["Action"]), "Resource": as_list(statement["Resource"])}
-        for policy in policies
-        for statement in policy["PolicyDocument"]["Statement"]
+        for statement in held
     ]
 
 

@@ -96,6 +96,7 @@ PORTS = {
     "secrets": {"SECRET_PREFIX"},
     "tokens": {"TOKENS_SECRET"},
     "objects": {"BUCKET"},
+    "live": {"LIVE_URL"},
 }
 # These two sign webhook URLs or know them again; one secret of "secrets" more.
 ALSO = {"Dispatch": {"TOKENS_SECRET"}, "Webhook": {"TOKENS_SECRET"}}

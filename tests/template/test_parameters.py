@@ -11,7 +11,7 @@ from tests.template.reading import ROOT, functions
 OUTPUTS = {
     "ApiUrl", "ApiId", "StageName", "WebhookUrlPattern", "ProviderSecretPrefix", "TopicArn", "AlarmTopicArn",
     "TableName", "IdempotencyTableName", "BucketName", "DispatchQueueUrl", "StoreQueueUrl", "UrgentQueueUrl",
-    "DeadLetterQueueUrl", "UndeliveredQueueUrl",
+    "DeadLetterQueueUrl", "UndeliveredQueueUrl", "LiveApiId",
 }  # fmt: skip
 
 
@@ -73,6 +73,10 @@ PATTERNS = [
     ("PublicBaseUrl", "https://jobs.example.com/v1?x=1", False),
     ("PublicBaseUrl", "jobs.example.com", False),
     ("PublicBaseUrl", "https://jobs.example.com#top", False),
+    ("LiveBaseUrl", "https://live.example.com", True),
+    ("LiveBaseUrl", "http://127.0.0.1:8080", True),
+    ("LiveBaseUrl", "https://live.example.com/", False),
+    ("LiveBaseUrl", "wss://live.example.com", False),
     ("AlarmEmail", "operator@example.com", True),
     ("AlarmEmail", "operator", False),
     ("SubscriberQueueArn", "arn:aws:sqs:eu-west-1:123456789012:jobs.fifo", True),
@@ -110,9 +114,13 @@ def test_dispatch_concurrency_of_one_is_refused(template: dict[str, Any]) -> Non
 
 
 def test_local_changes_wiring_only(template: dict[str, Any]) -> None:
-    """The event sources' concurrency and the bucket's TLS rule. Never behaviour: no function is told where it runs."""
+    """The event sources' concurrency, the bucket's TLS rule, and who creates the Events API. Never behaviour: no
+    function is told where it runs.
+    """
     users = [name for name, resource in template["Resources"].items() if "'OnAws'" in str(resource)]
     assert users == ["Dispatch", "Store", "BucketPolicy"]
+    created = [name for name, resource in template["Resources"].items() if resource.get("Condition") == "CreatesLive"]
+    assert created == ["LiveApi", "LiveChannels", "LiveAsksAuthorize"]
     for properties in functions(template).values():
         assert "'OnAws'" not in str({key: value for key, value in properties.items() if key != "Events"})
     assert "'OnAws'" not in str([template["Globals"], template["Outputs"]])

@@ -61,10 +61,10 @@ def test_provider_secrets_are_read_by_those_who_call_or_verify_providers(templat
     assert readers == {"Dispatch", "Webhook", "Reconcile", "Store"}
 
 
-def test_token_secret_is_read_by_those_who_make_or_check_urls(template: dict[str, Any]) -> None:
-    """Dispatch makes those of webhooks and inputs. A stranger who can read it can forge callbacks."""
+def test_token_secret_is_read_by_those_who_make_or_check_tokens(template: dict[str, Any]) -> None:
+    """Of webhook and input URLs and of live channels. A stranger who can read it can forge callbacks."""
     readers = {name for name in NAMES if ("secretsmanager:GetSecretValue", "Tokens.Id") in granted(template, name)}
-    assert readers == {"Dispatch", "Webhook", "Jobs"}
+    assert readers == {"Dispatch", "Webhook", "Jobs", "Authorize"}
 
 
 def test_secrets_are_only_read(template: dict[str, Any]) -> None:
@@ -83,6 +83,7 @@ NEEDS = {
     "SECRET_PREFIX": ("secretsmanager:GetSecretValue", PROVIDER_SECRETS),
     "TOKENS_SECRET": ("secretsmanager:GetSecretValue", "Tokens.Id"),
     "TABLE": ("dynamodb:GetItem", "Table.Arn"),
+    "LIVE_URL": ("appsync:EventPublish", "${LiveApi.ApiArn}/channelNamespace/jobs"),
 }
 
 

@@ -49,7 +49,7 @@ class ManagedSecrets:
 
     def tokens(self, *, refresh: bool = False) -> bytes:
         if not self._tokens:
-            raise ConfigurationError("TOKENS_SECRET is not set; write the name of the secret that signs webhook URLs.")
+            raise ConfigurationError("TOKENS_SECRET is not set; write the name of the secret that signs our tokens.")
         key = self._text(self._tokens, refresh=refresh).strip().encode()
         if len(key) < _SHORTEST_TOKENS_KEY:
             text = f"is too short. It must be a random text of at least {_SHORTEST_TOKENS_KEY} characters"

@@ -97,6 +97,30 @@ class Entry(_Shape):
     body_sha256: str | None = None
 
 
+class Live(_Shape):
+    """How to listen to this job, and to no other, until the token expires; docs/live.md has the protocol."""
+
+    endpoint: str = Field(description="A WebSocket of AppSync Events.")
+    channel: str
+    token: str = Field(description="May be given to a browser.")
+    expires_at: Time
+
+
+class LiveEvent(_Shape):
+    """What comes over a job's live channel. One with a smaller version than an earlier one is out of date."""
+
+    schema_version: Literal["1"]
+    request_id: RequestId
+    version: int = Field(ge=1)
+    status: Status
+    stage: Literal["queued", "submitting", "generating", "storing"] | None
+    provider_stage: str | None
+    progress: int | None = Field(ge=0, le=100, description="null: nothing new is said of it.")
+    attention: Reason | None
+    final: bool = Field(description="The job has ended; nothing that comes later counts.")
+    at: Time
+
+
 class Job(_Shape):
     """A job as its tenant sees it; `tenant` is shown to operators only."""
 
@@ -121,6 +145,9 @@ class Job(_Shape):
     created_at: Time
     updated_at: Time
     history: list[Entry] = Field(description="The first entry and the last twenty.")
+    live: Live | None = Field(
+        default=None, description="Only where one job is read, has not ended, and live progress is on."
+    )
 
 
 class JobList(_Shape):

@@ -1,4 +1,6 @@
-"""API Gateway's request authorizer: an API key becomes a policy and a caller."""
+"""Two authorizers in one function: API Gateway's, where an API key becomes a policy and a caller, and AppSync Events',
+where a live token opens one channel.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,8 @@ class Steps(Protocol):
 
     def authorize(self, store: Store, api_key: str) -> Caller | None: ...
 
+    def may_listen(self, world: World, token: str, operation: str, channel: str | None) -> bool: ...
+
 
 def build(world: World, steps: Steps) -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
     """The handler of function authorize.
@@ -25,6 +29,8 @@ def build(world: World, steps: Steps) -> Callable[[Mapping[str, Any], Any], dict
     """
 
     def handler(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        if "methodArn" not in event and "authorizationToken" in event:
+            return _listener(world, steps, event)
         caller = steps.authorize(world.store, keys.api_key(event))
         if caller is None:
             world.metrics.count("KeysRefused")
@@ -41,6 +47,19 @@ def build(world: World, steps: Steps) -> Callable[[Mapping[str, Any], Any], dict
         }
 
     return handler
+
+
+def _listener(world: World, steps: Steps, event: Mapping[str, Any]) -> dict[str, Any]:
+    """AppSync's question whether this token may connect or subscribe. The answer is for this once: kept, it would
+    outlive the token, and nobody says whether a kept one is for one channel.
+    """
+    asked = event.get("requestContext") or {}
+    token, channel = event["authorizationToken"], asked.get("channel")
+    fits = isinstance(token, str) and (channel is None or isinstance(channel, str))
+    allowed = fits and steps.may_listen(world, token, str(asked.get("operation")), channel)
+    if not allowed:
+        world.metrics.count("ListenersRefused")
+    return {"isAuthorized": allowed, "ttlOverride": 0}
 
 
 def _every_route(method_arn: str) -> str:

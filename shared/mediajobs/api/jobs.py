@@ -14,6 +14,7 @@ from mediajobs.messages import Caller
 from mediajobs.pauses import Provider
 from mediajobs.ports import World
 from mediajobs.steps.jobs import JobView, Resolution
+from mediajobs.steps.live import Grant
 
 if TYPE_CHECKING:
     from mediajobs.steps.uploads import Served
@@ -72,17 +73,15 @@ class _Actions:
     def get(self, call: edge.Call) -> Answer:
         caller = call.caller
         view = self._steps.get(self._world, caller, _job_id(call))
-        return edge.answer(
-            200,
-            views.public(
-                view.job,
-                progress=view.progress,
-                urls=view.links,
-                metadata=view.metadata,
-                caller_scope=caller.scope,
-                now=self._world.clock.now(),
-            ),
+        shown = views.public(
+            view.job,
+            progress=view.progress,
+            urls=view.links,
+            metadata=view.metadata,
+            caller_scope=caller.scope,
+            now=self._world.clock.now(),
         )
+        return edge.answer(200, shown | {"live": _live(view.live)})
 
     def listing(self, call: edge.Call) -> Answer:
         caller = call.caller
@@ -129,6 +128,17 @@ class _Actions:
         if served.url is not None:
             return Answer(status=307, body="", headers=headers | {"Location": served.url})
         return Answer(status=200, body=served.body, headers=headers, content_type=served.content_type)
+
+
+def _live(grant: Grant | None) -> dict[str, str] | None:
+    if grant is None:
+        return None
+    return {
+        "endpoint": grant.endpoint,
+        "channel": grant.channel,
+        "token": grant.token,
+        "expires_at": views.iso(grant.expires_at),
+    }
 
 
 def _job_id(call: edge.Call) -> str:

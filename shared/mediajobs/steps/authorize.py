@@ -1,4 +1,4 @@
-"""An API key is known by its SHA-256 only; the table never holds one."""
+"""Who is let in: an API key is known by its SHA-256 only, a live token by its signature; the table holds neither."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hashlib
 import re
 
 from mediajobs.messages import Caller
-from mediajobs.ports import Store
+from mediajobs.ports import Store, World
+from mediajobs.signatures.channels import opened_by
 
 SCOPES = ("user", "operator")
 
@@ -25,3 +26,20 @@ def authorize(store: Store, api_key: str) -> Caller | None:
     if not tenant or scope not in SCOPES:
         return None
     return Caller(tenant=tenant, scope=scope)
+
+
+def may_listen(world: World, token: str, operation: str, channel: str | None) -> bool:
+    """A token lets its holder connect, and subscribe to its one channel, written exactly so; publish never.
+
+    A rotated secret is fetched once.
+    """
+    own = next((found for refresh in (False, True) if (found := _opened(world, token, refresh=refresh))), None)
+    if own is None:
+        return False
+    if operation == "EVENT_CONNECT":
+        return channel is None
+    return operation == "EVENT_SUBSCRIBE" and channel == own
+
+
+def _opened(world: World, token: str, *, refresh: bool) -> str | None:
+    return opened_by(world.secrets.tokens(refresh=refresh), token, world.clock.now())

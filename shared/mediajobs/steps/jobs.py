@@ -15,6 +15,7 @@ from mediajobs.messages import Caller, Progress
 from mediajobs.pauses import Pause, PauseReason, Provider
 from mediajobs.ports import World
 from mediajobs.steps.apply import Applied, apply, limit_of, traits_of
+from mediajobs.steps.live import Grant, grant
 
 if TYPE_CHECKING:
     from mediajobs.steps.uploads import Served
@@ -31,6 +32,7 @@ class JobView:
     progress: Progress | None
     metadata: dict[str, str]
     links: tuple[tuple[Output, str, int], ...] = ()
+    live: Grant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,7 @@ def get(world: World, caller: Caller, job_id: str) -> JobView:
         progress=world.store.progress(job.id),
         metadata=json.loads(body).get("metadata", {}) if body else {},
         links=_links(world, job),
+        live=grant(world, job),
     )
 
 

@@ -9,6 +9,7 @@ from mediajobs.jobs.model import Job
 from mediajobs.messages import Do
 from mediajobs.ports import World
 from mediajobs.steps.admission import wake
+from mediajobs.steps.live import tell
 from mediajobs.steps.publish import publish
 
 LONGEST_DELAY_MS = 900_000
@@ -71,8 +72,8 @@ def _publish(world: World, job: Job) -> None:
         publish(world, current)
 
 
-def _live(_world: World, _job: Job) -> None:
-    """The word is written for the live channel; nothing listens there yet."""
+def _live(world: World, job: Job) -> None:
+    tell(world, job)
 
 
 _WORDS: dict[str, Callable[[World, Job], None]] = {

@@ -15,6 +15,7 @@ from mediajobs.ports import ProviderAdapter, World
 from mediajobs.signatures import BadSignature
 from mediajobs.steps.apply import apply
 from mediajobs.steps.dispatch import submission_in
+from mediajobs.steps.live import tell
 from mediajobs.steps.tokens import parse_ref, ref_is_ours
 
 GRACE_MS = 600_000
@@ -204,14 +205,20 @@ def _progress(world: World, job: Job, report: Report, word: Word, traits: Traits
     """
     if report.status is Status.UNKNOWN:
         world.metrics.count("UnknownWord", provider=job.provider)
-    if isinstance(decide(job, word, world.clock.now(), traits), Change):
+    changes = isinstance(decide(job, word, world.clock.now(), traits), Change)
+    if changes:
         job = apply(world, job, word, traits, fresh=True).job
-    if report.progress is None or job.state not in OPEN:
+    if job.state not in OPEN:  # relay tells how it ended; nothing is told after that
+        return 200, "noted"
+    if report.progress is None:
+        if changes:
+            tell(world, job)
         return 200, "noted"
     now = world.clock.now()
     progress = Progress(percent=min(report.progress, 99), at=now, stage=report.stage)
     ttl = now // 1000 + world.settings.detail_days * DAY_S
     kept = world.store.save_progress(job.id, progress, ttl, every_ms=PROGRESS_EVERY_MS)
+    tell(world, job, progress)
     return 200, "progress" if kept else "throttled"
 
 

@@ -265,6 +265,7 @@ def world_of(
 ) -> World:
     """The product's world, every call of which ends at the tape."""
     from mediajobs.adapters.idempotency import submit_once
+    from mediajobs.adapters.live import NoLive
 
     store: Any = TapeStore(tape, table, loses_input=loses_input)
     quiet: Any = Quiet(watch)
@@ -276,6 +277,7 @@ def world_of(
         store=store,
         queues=TapeQueues(tape),
         topic=TapeTopic(tape),
+        live=NoLive(),
         objects=TapeObjects(tape),
         http=http,
         providers=TapeProviders(TapeAdapter(tape, traits, rotates_at, says_where=says_where)),

@@ -85,6 +85,7 @@ class Container:
         grantable: dict[str, Any] = {
             "queues": _Tripped(self, "queues"),
             "topic": _Tripped(self, "topic"),
+            "live": _Tripped(self, "live"),
             "objects": _Objects(self),
             "http": _Http(self),
             "secrets": _Secrets(self),
@@ -93,7 +94,7 @@ class Container:
             ),
             "create": lambda job: submit_once(store, job),
         }
-        given = wanted.split()
+        given = [name.rstrip("?") for name in wanted.split()]
         grantable["providers"] = _Providers(self, grantable["http"] if "http" in given else None, grantable["secrets"])
         for port in fields(World):
             if port.name not in ports:

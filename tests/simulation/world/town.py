@@ -17,6 +17,7 @@ from mediajobs.pauses import Pause
 from mediajobs.ports import Settings
 from tests.api import events
 from tests.fakes.clock import SeededChance
+from tests.fakes.live import MemoryLive
 from tests.fakes.objects import MemoryObjects
 from tests.fakes.secrets import MemorySecrets
 from tests.fakes.topic import MemoryTopic
@@ -65,6 +66,7 @@ class Town:
         self.table = Table(self.chance)
         self.records = Records()
         self.topic = MemoryTopic()
+        self.live = MemoryLive()
         self.objects = MemoryObjects()
         self.secrets = MemorySecrets()
         self.settings = Settings(max_in_flight=4, callback_base=HOOKS, job_days=job_days)
