@@ -45,8 +45,9 @@ class Bed(AbstractContextManager["Bed"]):
         self.client: Clients = clients(endpoint)
         self.wire = Wire(endpoint)
         self.provider = ScriptedProvider()
-        self._template = resources.template()
+        self._template = resources.template(self.wire.endpoint)
         self.names = resources.create(self.client)
+        self.wire.tell_live(self.names["LiveApi.Host"])
         self._layer = packages.layer(directory / "layer", _providers(self.provider.url, more))
         self._runtime = packages.runtime(directory / "runtime")
         self._sandboxes: dict[str, Sandbox] = {}

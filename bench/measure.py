@@ -78,7 +78,11 @@ def _way(line: Line) -> dict[str, Any]:
         one["requests"].pop("secretsmanager", None)
     whole = _priced(_sums(line.steps))
     whole["requests"].pop("secretsmanager", None)
-    return {"steps": steps, **whole, "api_dollars": round(whole["requests"]["api"] * prices.REST_CALLS, 4)}
+    beside = {
+        "api_dollars": round(whole["requests"]["api"] * prices.REST_CALLS, 4),
+        "live_dollars": round(whole["requests"]["appsync"] * prices.LIVE_EVENTS, 4),
+    }
+    return {"steps": steps, **whole, **beside}
 
 
 def _beyond(line: Line, plain: Line, less: dict[str, Any] | None = None) -> dict[str, Any]:

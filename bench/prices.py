@@ -9,6 +9,7 @@ READ_UNITS = 0.125
 SQS = 0.40  # requests to a standard queue
 SNS = 0.31  # publications to a FIFO topic, 0.30 and their data
 REST_CALLS = 3.50  # API Gateway, REST
+LIVE_EVENTS = 1.00  # AppSync Events, published; one more of the same for each 5 KB delivered to a subscriber
 
 # What an event source mapping asks of SQS for one message, beside the send: receive and delete.
 SQS_PER_MESSAGE = 2

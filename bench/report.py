@@ -8,7 +8,7 @@ from typing import Any
 from bench.budgets import budgets
 
 Rows = list[Sequence[str]]
-_SERVICES = ("dynamodb", "sqs", "sns", "s3", "api")
+_SERVICES = ("dynamodb", "sqs", "sns", "s3", "appsync", "api")
 
 
 def tables(report: dict[str, Any]) -> Iterator[tuple[str, Rows]]:
@@ -46,6 +46,8 @@ _NOTES = """
 - Prices stand in `bench/prices.py`. They are list prices of us-east-1; put in yours and run `make bench`.
 - In the budget: table, queues and topic. Beside it, and not small: API Gateway, Lambda's time (most of it store's
   download), S3, logs.
+- Live events are told whether somebody listens or not: relay's two, and one for each progress event of the provider.
+  None takes a unit of the table. `LiveProgress=false` tells none.
 - SQS: one send, one receive and one delete per message. What an idle queue's polling costs does not grow with jobs.
 - The emulator counts an index entry that changes inside a transaction once. Should AWS count it twice, a job that waits
   costs 1 to 2 units more. A happy job changes none there.
@@ -82,6 +84,7 @@ def _bill(report: dict[str, Any]) -> Rows:
         ("SNS publications", _number(requests["sns"]), _number(bill["sns"])),
         ("in the budget", "", _number(bill["total"])),
         ("API Gateway calls, beside it", _number(requests["api"]), _number(happy["api_dollars"])),
+        ("live events, beside it", _number(requests["appsync"]), _number(happy["live_dollars"])),
     ]
 
 

@@ -11,14 +11,17 @@ from events.fixed import API_KEYS, PROVIDER_SECRET, PROVIDERS, TOKENS_KEY
 from events.scenes import CALLBACK_BASE, MAX_IN_FLIGHT
 from local.stack.clients import Clients
 from local.stack.template import Template
+from mediajobs.signatures.channels import NAMESPACE
 
 STACK = "mediajobs-bench"
+_EVENT_CONFIG = ("authProviders", "connectionAuthModes", "defaultPublishAuthModes", "defaultSubscribeAuthModes")
 _TABLE = ("BillingMode", "KeySchema", "AttributeDefinitions", "GlobalSecondaryIndexes")
 
 
-def template() -> Template:
-    """The template as this bench deploys it."""
-    return Template.load(TEMPLATE, GIVEN | {"PublicBaseUrl": CALLBACK_BASE, "MaxInFlight": str(MAX_IN_FLIGHT)})
+def template(live: str = "") -> Template:
+    """The template as this bench deploys it, its Events API at the address `live`."""
+    given = {"PublicBaseUrl": CALLBACK_BASE, "LiveBaseUrl": live, "MaxInFlight": str(MAX_IN_FLIGHT)}
+    return Template.load(TEMPLATE, GIVEN | given)
 
 
 def create(client: Clients) -> dict[str, str]:
@@ -29,7 +32,7 @@ def create(client: Clients) -> dict[str, str]:
         "AWS::SQS::Queue": _queue,
         "AWS::S3::Bucket": _bucket,
     }
-    names = {"AWS::StackName": STACK, **_topic(client), **_secrets(client)}
+    names = {"AWS::StackName": STACK, **_topic(client), **_secrets(client), **_live(client)}
     for name, resource in wanted.resources.items():
         if resource["Type"] in makers:
             names |= makers[resource["Type"]](wanted, name, client)
@@ -68,6 +71,15 @@ def _topic(client: Clients) -> dict[str, str]:
     raw = {"RawMessageDelivery": "true"}
     client("sns").subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes=raw)
     return {"Topic": topic, "consumer": url}
+
+
+def _live(client: Clients) -> dict[str, str]:
+    """The Events API. Nobody listens here, so no function need be deployed that it could ask."""
+    appsync = client("appsync")
+    config = {name: [{"authType": "AWS_IAM"}] for name in _EVENT_CONFIG}
+    api = appsync.create_api(name=f"{STACK}-live", eventConfig=config)["api"]
+    appsync.create_channel_namespace(apiId=api["apiId"], name=NAMESPACE)
+    return {"LiveApi.Host": api["dns"]["HTTP"]}
 
 
 def _secrets(client: Clients) -> dict[str, str]:

@@ -50,6 +50,7 @@ class Wire:
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.wire = self
         self._server.target = urlsplit(target).netloc
+        self._server.live_host = ""
         self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
@@ -58,6 +59,10 @@ class Wire:
         with self._lock:
             taken, self._sent = tuple(self._sent), []
         return taken
+
+    def tell_live(self, host: str) -> None:
+        """Where the emulator knows the Events API: it is found by its host, not by a path."""
+        self._server.live_host = host
 
     def note(self, sent: list[Sent]) -> None:
         with self._lock:
@@ -73,6 +78,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
     wire: Wire
     target: str
+    live_host: str
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -97,6 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
         if service == "dynamodb":
             body = json.dumps({**json.loads(body), "ReturnConsumedCapacity": "TOTAL"}).encode()
         kept = {name: value for name, value in self.headers.items() if name.lower() not in _HOP}
+        if self.path == "/event":
+            kept["Host"] = self.server.live_host
         self._onward.request(self.command, self.path, body=body, headers=kept)
         with self._onward.getresponse() as answer:
             content = answer.read()

@@ -9,7 +9,7 @@ URN = "urn:mediajobs:problem:"
 DONE: dict[str, Any] = {"batchItemFailures": []}
 
 
-_TOLD = ("given", "objects", "provider", "answer", "raises", "after", "sent", "asked", "published", "stored")
+_TOLD = ("given", "objects", "provider", "answer", "raises", "after", "sent", "asked", "published", "told", "stored")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +18,8 @@ class Case:
 
     Names in `given` are scenes. `provider` are the answers to the calls that the provider gets, in turn; what it is
     asked is in `asked`. `after` is the job (its id, and fields as `jobs.Job` has them), `sent` the messages put into
-    queues, `published` and `stored` how many jobs were published and objects stored. `objects` stand in the bucket
-    before: what each is, by its key.
+    queues, `published`, `told` and `stored` how many jobs were published, events told live and objects stored.
+    `objects` stand in the bucket before: what each is, by its key.
     """
 
     function: str
@@ -35,6 +35,7 @@ class Case:
     sent: tuple[dict[str, Any], ...] = ()
     asked: tuple[str, ...] = ()
     published: int = 0
+    told: int = 0
     stored: int = 0
 
     @property

@@ -32,12 +32,14 @@ def relay() -> Iterator[Case]:
     yield case("dispatch", "A new job wakes dispatch.", image("pending"), sent=(wake("pending"),))
     yield case("cancel", "A cancel is passed on.", image("canceling"), sent=(wake("canceling", "cancel"),))
     says = "A result to fetch, and a slot that is free: the first of those that wait is woken."
-    yield case("store-next-live", says, image("storing"), given=("waiting",), sent=(fetch, wake("waiting")))
+    yield case("store-next-live", says, image("storing"), given=("waiting",), sent=(fetch, wake("waiting")), told=1)
     ended = {"id": story("succeeded").job.id, "state": "succeeded", "due_at": None}
     says = "The end is published once and marked."
-    yield case("publish-live", says, image("succeeded"), given=("succeeded",), after=ended, published=1)
+    yield case("publish-live", says, image("succeeded"), given=("succeeded",), after=ended, published=1, told=1)
     failed = {"id": story("failed").job.id, "state": "failed", "due_at": None}
-    yield case("next-publish-live", "So is a failure.", image("failed"), given=("failed",), after=failed, published=1)
+    yield case(
+        "next-publish-live", "So is a failure.", image("failed"), given=("failed",), after=failed, published=1, told=1
+    )
     yield case("nothing-to-tell", "A write without words; the filter keeps it away.", image("running"))
     yield case("expired-row", "A row that is gone has no image.", None)
     torn = {name: value for name, value in image("pending").items() if name != "list_at"}

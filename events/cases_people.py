@@ -6,9 +6,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from events.case import Case, document, problem
-from events.fixed import IDEMPOTENCY_KEY, OPERATOR_KEY, OPERATOR_TENANT, PROMPT, TENANT, USER_KEY
+from events.fixed import (
+    IDEMPOTENCY_KEY,
+    NOW,
+    OPERATOR_KEY,
+    OPERATOR_TENANT,
+    OTHER_TENANT,
+    PROMPT,
+    TENANT,
+    TOKENS_KEY,
+    USER_KEY,
+)
 from events.scenes import SUBMIT, story
-from events.shapes import OPERATOR, RIVAL, USER, Headers, api, authorizer
+from events.shapes import OPERATOR, RIVAL, USER, Headers, api, authorizer, listener
+from mediajobs.signatures.channels import channel, channel_token
 
 KEY = {"Idempotency-Key": IDEMPOTENCY_KEY}
 JSON = {"Content-Type": "application/json"}
@@ -29,6 +40,27 @@ def authorize() -> Iterator[Case]:
     yield case("unknown-key", "A key that is nobody's is the gateway's 401.", {"X-API-Key": "mj_" + "0" * 40})
     yield case("missing-key", "So is no key.", {})
     yield case("two-keys", "Of two keys none counts.", {"X-API-Key": [USER_KEY, OPERATOR_KEY]})
+    yield from _listening()
+
+
+def _listening() -> Iterator[Case]:
+    job_id = story("running").job.id
+    own, other = channel(TENANT, job_id), channel(TENANT, story("pending").job.id)
+    good, old = (channel_token(TOKENS_KEY.encode(), TENANT, job_id, NOW // 1000 + left) for left in (3600, 0))
+
+    def case(name: str, says: str, event: dict[str, Any], *, allowed: bool = False) -> Case:
+        answer = {"isAuthorized": allowed, "ttlOverride": 0}
+        return Case(function="authorize", name=name, says=says, event=event, answer=answer)
+
+    connecting = listener(good, "EVENT_CONNECT")
+    yield case("live-connect", "A live token opens a socket.", connecting, allowed=True)
+    yield case("live-subscribe", "It opens its own channel.", listener(good, channel=own), allowed=True)
+    yield case("live-other-job", "And no other job's.", listener(good, channel=other))
+    yield case("live-other-tenant", "Nor another tenant's.", listener(good, channel=channel(OTHER_TENANT, job_id)))
+    yield case("live-wildcard", "Nor all at once.", listener(good, channel="/jobs/*"))
+    yield case("live-expired", "Nor its own after an hour.", listener(old, channel=own))
+    yield case("live-api-key", "An API key is no live token.", listener(USER_KEY, channel=own))
+    yield case("live-publish", "Nobody publishes with a token.", listener(good, "EVENT_PUBLISH", own))
 
 
 def _post(body: object, headers: Headers = KEY, **more: Any) -> dict[str, Any]:
@@ -101,9 +133,11 @@ def jobs() -> Iterator[Case]:
 
 
 def _reading() -> Iterator[Case]:
-    waiting = document(200, status="pending", stage="queued", metadata={"order": "1042"})
+    listen = {"channel": channel(TENANT, story("pending").job.id), "expires_at": "2027-01-15T09:00:00.000Z"}
+    waiting = document(200, status="pending", stage="queued", metadata={"order": "1042"}, live=listen)
     yield _case("get", "A job as its tenant reads it.", _job("", "pending"), waiting, "pending")
-    done = document(200, status="succeeded", progress=100, outputs=[{"content_type": "video/mp4", "size": 3141}])
+    outputs = [{"content_type": "video/mp4", "size": 3141}]
+    done = document(200, status="succeeded", progress=100, outputs=outputs, live=None)
     yield _case("get-succeeded", "Results come with short-lived links.", _job("", "succeeded"), done, "succeeded")
     open_question = document(200, tenant=TENANT, attention={"reason": "ambiguous_submission", "version": 3})
     event = _job("", "ambiguous", OPERATOR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Protocol
 
 from events.case import Case, document, problem
@@ -99,10 +100,12 @@ def _good() -> Iterator[Case]:
     yield _case("canceled", "As was asked for.", event, taken, "canceling", state="canceled")
     step = delivery(body(told, "progress", status="processing", progress=40), ref)
     same = {"state": "running", "version": 3}
-    yield _case("progress", "Kept beside the job.", step, document(200, verdict="progress"), "running", **same)
+    tick = _case("progress", "Kept beside the job.", step, document(200, verdict="progress"), "running", **same)
+    yield replace(tick, told=1)
     odd = delivery(body(told, "archived", status="archived"), ref)
     kept = {"state": "running", "provider_word": "archived"}
-    yield _case("unknown-word", "Kept, and moves nothing.", odd, document(200, verdict="noted"), "running", **kept)
+    word = _case("unknown-word", "Kept, and moves nothing.", odd, document(200, verdict="noted"), "running", **kept)
+    yield replace(word, told=1)
 
 
 def _forged() -> Iterator[Case]:

@@ -16,7 +16,12 @@ from local.stack.template import Template
 TEMPLATE = Path(__file__).resolve().parents[1] / "template.yaml"
 STACK = "mediajobs-local"
 ENDPOINT = "http://127.0.0.1:4566"
-GIVEN = {"Local": "true", "MaxInFlight": "4", "PublicBaseUrl": "http://127.0.0.1:8080"}
+GIVEN = {
+    "Local": "true",
+    "MaxInFlight": "4",
+    "PublicBaseUrl": "http://127.0.0.1:8080",
+    "LiveBaseUrl": "http://127.0.0.1:8080",
+}
 
 Name = Callable[[str], str]
 

@@ -64,6 +64,19 @@ def authorizer(headers: Headers, *, method: str = "GET", path: str = "/v1/jobs")
     return {"type": "REQUEST", "methodArn": arn, **kept}
 
 
+def listener(token: str, operation: str = "EVENT_SUBSCRIBE", channel: str | None = None) -> dict[str, Any]:
+    """AppSync's question to the authorizer of an Events API."""
+    asked = {
+        "apiId": "abcdefghijklmnopqrstuvwxyz",
+        "accountId": ACCOUNT,
+        "requestId": REQUEST_ID,
+        "operation": operation,
+        "channelNamespaceName": channel.split("/")[1] if channel else None,
+        "channel": channel,
+    }
+    return {"authorizationToken": token, "requestContext": asked, "requestHeaders": {"user-agent": "example/1.0"}}
+
+
 def message(body: object, *, queue: str, receives: int = 1, number: int = 1) -> dict[str, Any]:
     """One record of SQS. A text is taken as it is: not everything in a queue is JSON."""
     text = body if isinstance(body, str) else json.dumps(body, separators=(",", ":"))

@@ -47,7 +47,7 @@ def test_a_happy_job_fits_the_price(report: Report) -> None:
     """Table, queues and topic, per million; API Gateway is told beside it."""
     happy = report["happy"]
     assert happy["dollars"]["total"] <= 16
-    assert happy["requests"] == {"api": 2, "dynamodb": 20, "s3": 1, "sns": 1, "sqs": 6}
+    assert happy["requests"] == {"api": 2, "appsync": 2, "dynamodb": 20, "s3": 1, "sns": 1, "sqs": 6}
     assert happy["api_dollars"] == 7
 
 

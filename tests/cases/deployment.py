@@ -128,7 +128,8 @@ class Deployment:
         process = (name, get_ident())
         if process not in self._functions:
             lazy = getattr(wiring, f"{name}_handler")()
-            denied: Any = {port: wiring.Denied(name, port) for port in PORTS - set(lazy._ports.split())}
+            given = {port.rstrip("?").replace("tokens", "secrets") for port in lazy._ports.split()}
+            denied: Any = {port: wiring.Denied(name, port) for port in PORTS - given}
             inner = lazy._build(replace(self.world, **denied))
             log, metrics = cast("Any", self.world.log), cast("Any", self.metrics)
             self._functions[process] = logged(inner, name=name, log=log, metrics=metrics, clock=self.clock)

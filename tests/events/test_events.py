@@ -51,6 +51,8 @@ def _done(bed: Bed, told: dict[str, Any]) -> list[str]:
     by_text = {"key": json.dumps}
     faults += misfits(sorted(told.get("sent", []), **by_text), sorted(_sent(bed), **by_text), "sent")
     faults += misfits(told.get("published", 0), len(bed.messages("consumer")), "published")
+    live = [sent for sent in bed.wire.take() if sent.service == "appsync"]
+    faults += misfits(told.get("told", 0), len(live), "told")
     faults += misfits(told.get("stored", 0), len(set(bed.objects()) - set(told.get("objects", ()))), "stored")
     if "after" in told:
         job = bed.job(told["after"]["id"])

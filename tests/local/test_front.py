@@ -212,3 +212,33 @@ def test_new_api_id_is_followed(tmp_path: Path) -> None:
         part.write_text(json.dumps({"port": number, "prefix": prefix}))
         part.replace(file)
         assert target() == Target(number, prefix)
+
+
+LIVE = Target(1, PREFIX, {"http": "abc.appsync-api.us-east-1.127.0.0.1:1", "realtime": "abc.appsync-realtime-api.x"})
+
+
+def test_events_are_published_under_the_host_that_the_emulator_knows() -> None:
+    """The path stays, and the connection is for this request alone."""
+    head = b"POST /event HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nConnection: keep-alive\r\nX-A: 1\r\n\r\n"
+    assert LIVE.rewritten(head) == (
+        b"POST /event HTTP/1.1\r\nHost: abc.appsync-api.us-east-1.127.0.0.1:1\r\nX-A: 1\r\nConnection: close\r\n\r\n"
+    )
+
+
+def test_a_websocket_stays_open() -> None:
+    head = b"GET /event/realtime HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+    assert LIVE.rewritten(head) == (
+        b"GET /event/realtime HTTP/1.1\r\nHost: abc.appsync-realtime-api.x\r\nUpgrade: websocket\r\n"
+        b"Connection: Upgrade\r\n\r\n"
+    )
+
+
+@pytest.mark.parametrize("path", [b"/event/", b"/events", b"/v1/event", b"/event?x=1"])
+def test_every_other_path_is_the_api_s(path: bytes) -> None:
+    head = b"POST " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n"
+    assert LIVE.rewritten(head) == rewrite(head, PREFIX.encode())
+
+
+def test_without_an_events_api_its_paths_are_the_api_s_too() -> None:
+    head = b"POST /event HTTP/1.1\r\nHost: x\r\n\r\n"
+    assert Target(1, PREFIX).rewritten(head) == rewrite(head, PREFIX.encode())

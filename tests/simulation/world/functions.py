@@ -94,7 +94,7 @@ class Container:
             ),
             "create": lambda job: submit_once(store, job),
         }
-        given = [name.rstrip("?") for name in wanted.split()]
+        given = [name.rstrip("?").replace("tokens", "secrets") for name in wanted.split()]
         grantable["providers"] = _Providers(self, grantable["http"] if "http" in given else None, grantable["secrets"])
         for port in fields(World):
             if port.name not in ports:
