@@ -2,56 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
 
 from local.stack import Stack
-from mediajobs.signatures import url_token
-from tests.e2e.client import Answer, Api, Header, is_problem, send
+from tests.e2e.client import Api, Header, is_problem, send
 from tests.e2e.crowd import SPOKEN_OF, Crowd
-from tests.e2e.truth import Provider, heads, rows
+from tests.e2e.forger import Forger, forger_of
+from tests.e2e.truth import Provider
 
 pytestmark = pytest.mark.usefixtures("untouched")
 
 BODY = {"type": "job.failed", "data": {"id": "job_x", "status": "failed", "error": {"code": "x", "message": "y"}}}
-
-
-@dataclass(frozen=True)
-class Forger:
-    """Somebody who knows the address of a job's webhook, and as much of the secret as a test gives."""
-
-    url: str
-    ref: str
-    secrets: list[str]
-    token_key: bytes
-
-    def headers(self, body: bytes, *, moment: str | None = None, event: str = "msg_1") -> dict[str, str]:
-        stamp = moment if moment is not None else str(int(time.time()))
-        return {
-            "webhook-id": event,
-            "webhook-timestamp": stamp,
-            "webhook-signature": sign_text(self.secrets, event, stamp, body),
-        }
-
-    def post(self, body: bytes, headers: dict[str, str] | list[Header], path: str | None = None) -> Answer:
-        lines: list[Header] = list(headers.items()) if isinstance(headers, dict) else headers
-        where = f"/v1/webhooks/sim/{self.ref}" if path is None else path
-        return send(self.url, "POST", where, [("Content-Type", "application/json"), *lines], body)
-
-
-def sign_text(secrets: list[str], event: str, stamp: str, body: bytes) -> str:
-    """Rightly signed over the literal text of the timestamp, whatever it is."""
-    signed = f"{event}.{stamp}.".encode() + body
-    keys = (base64.b64decode(secret.removeprefix("whsec_")) for secret in secrets)
-    digests = (hmac.new(key, signed, hashlib.sha256).digest() for key in keys)
-    return " ".join("v1," + base64.b64encode(digest).decode() for digest in digests)
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +33,7 @@ def insider(stack: Stack, crowd: Crowd, caller: Api, provider: Provider) -> Forg
 
 def forged(stack: Stack, job_id: str, caller: Api, provider: Provider) -> Forger:
     caller.ended(job_id)
-    key = stack.client("secretsmanager").get_secret_value(SecretId=f"{stack.info['stack_name']}/tokens")
-    token_key = key["SecretString"].strip().encode()
-    head = heads(rows(stack))[job_id]
-    ref = f"{job_id}.1.{url_token(token_key, job_id, head.incarnation, 1)}"
-    return Forger(stack.info["api_url"], ref, provider.secrets("sim"), token_key)
+    return forger_of(stack, job_id, provider)
 
 
 def test_rightly_signed_event_is_taken(insider: Forger) -> None:

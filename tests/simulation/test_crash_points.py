@@ -68,7 +68,7 @@ def test_the_points_lie_at_every_port_of_every_function() -> None:
     """A call that is not counted is a crash that is not tried."""
     passed = {(one.function, one.call.partition(".")[0]) for name in BY_NAME for one in boundaries(name)}
     assert {function for function, _ in passed} == set(TIMEOUTS_S)
-    assert {port for _, port in passed} == {"store", "once", "queues", "topic", "objects", "http"}
+    assert {port for _, port in passed} == {"store", "once", "queues", "topic", "live", "objects", "http"}
     assert {"http.submit", "http.get", "http.stream"} <= {one.call for one in boundaries("expired link")}
     assert "on the wire" in {one.side for one in boundaries("webhook")}
 
