@@ -114,7 +114,8 @@ class View {
   async hear(event) {
     if (this.ended || event.version < this.#version) return; // out of date
     this.#version = event.version;
-    if (event.final) return this.read(); // with its results
+    const asked = this.job.attention?.reason ?? null;
+    if (event.final || event.attention !== asked) return this.read(); // with its results, or with what is asked
     const { status, stage, provider_stage, progress } = event;
     this.#take({ ...this.job, status, stage, provider_stage, progress: progress ?? 0 }, "heard");
   }

@@ -189,8 +189,9 @@ class Follower:
         if self._ended or event["version"] < self._version:
             return  # out of date
         self._version = event["version"]
-        if event["final"]:
-            self._read()  # with its results
+        asked = (self._job.get("attention") or {}).get("reason")
+        if event["final"] or event["attention"] != asked:
+            self._read()  # with its results, or with what is asked
             return
         told = {name: event[name] for name in ("status", "stage", "provider_stage")}
         self._take({**self._job, **told, "progress": event["progress"] or 0}, "heard")

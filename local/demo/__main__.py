@@ -10,12 +10,12 @@ from typing import Any
 from local import vendors
 from local.demo import logs, report, truth
 from local.demo.client import PROMPTS, Api
+from local.demo.listening import Listening
 from local.demo.options import Options, parse
 from local.demo.people import People
 from local.demo.picture import Picture
 from local.demo.publications import unpublished
 from local.demo.tick import Tick
-from local.demo.watch import Watch
 from local.stack.places import ROOT, StackError
 from local.stack.stack import Stack
 from local.stack.start import Wanted
@@ -43,7 +43,7 @@ def run(stack: Stack, options: Options) -> int:
     info = stack.info
     user, operator = Api(info["api_url"], info["api_key"]), Api(info["api_url"], info["operator_key"])
     started = time.monotonic()
-    watch = Watch(user, Tick(stack.client("logs"), f"/{info['stack_name']}/{'reconcile'}"))
+    watch = Listening(user, Tick(stack.client("logs"), f"/{info['stack_name']}/{'reconcile'}"))
     people = (
         People(user, operator, info["provider_url"], alone=options.provider != "sim-nokey") if options.people else None
     )
@@ -62,6 +62,7 @@ def run(stack: Stack, options: Options) -> int:
         people.resolve()
     watch.until_settled(options.wait_s)
     _let_publications_arrive(watch, stack)
+    watch.close()
     # A vendor without webhooks is told no word of ours; its double knows those jobs by their seed.
     names = {f"seed-{number}": job_id for number, job_id in enumerate(ids)}
     return _judge(stack, watch, options, time.monotonic() - started, names, picture)
@@ -78,7 +79,7 @@ def _submitted(user: Api, options: Options, picture: Picture, number: int) -> st
     return user.submit(options.provider, number, key, model=model, input=given)
 
 
-def _let_publications_arrive(watch: Watch, stack: Stack) -> None:
+def _let_publications_arrive(watch: Listening, stack: Stack) -> None:
     """The last jobs have just ended; their publication follows within seconds, or within a reconcile interval."""
     end = time.monotonic() + 150
     while unpublished(stack.client("dynamodb"), stack.info["table"], watch.jobs) and time.monotonic() < end:
@@ -86,7 +87,7 @@ def _let_publications_arrive(watch: Watch, stack: Stack) -> None:
 
 
 def _judge(
-    stack: Stack, watch: Watch, options: Options, seconds: float, names: dict[str, str], picture: Picture
+    stack: Stack, watch: Listening, options: Options, seconds: float, names: dict[str, str], picture: Picture
 ) -> int:
     path = ROOT / "build" / options.name / "report.json"
     found: Any = truth.read(stack.info, stack.client, watch.jobs, options.max_in_flight, names)
@@ -96,6 +97,7 @@ def _judge(
     logged = logs.lines(stack.client("logs"), stack.info["stack_name"])
     logs.keep(path.parent, logged, found.ledger)
     result = report.figures(found, seconds, logs.count_requests(logged), violations) | picture.figures(found.ledger)
+    result["views"] = dict(watch.views)
     report.write(path, result)
     report.show(found, result)
     print(f"report: {path.relative_to(ROOT)}, with functions.log and ledger.json beside it")

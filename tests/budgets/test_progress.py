@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from mediajobs.jobs.events import Status
 from mediajobs.steps.webhook import take
-from tests.budgets.progress import kept_of_a_thousand
+from tests.budgets.progress import kept_by_many, kept_of_a_thousand
 from tests.steps.kit import Stage
 
 
 def test_a_thousand_events_in_ten_seconds_are_eleven_requests_at_most() -> None:
     """Refused writes are billed too, so those that would be refused are not even sent."""
     assert kept_of_a_thousand() <= 11
+
+
+def test_many_functions_at_once_hardly_pay_for_refused_writes() -> None:
+    """A refused write tells when the last one was kept: each function is refused once a second at most."""
+    table = kept_by_many(8)
+    assert table.writes <= 11
+    assert table.refused <= 8 * 10
 
 
 def test_a_thousand_events_write_no_job() -> None:

@@ -29,15 +29,20 @@ class Details:
 
     def save_progress(self, job_id: str, progress: Progress, ttl: int, *, every_ms: int) -> bool:
         if progress.percent < FINAL and progress.at - self._kept.get(job_id, 0) < every_ms:
-            return False  # this process kept one a moment ago; a refused write would be billed all the same
+            return False  # one was kept a moment ago; a refused write would be billed all the same
         try:
             self._calls.call("put_item", ex.save_progress(job_id, progress, ttl, every_ms))
-        except Refused:
+        except Refused as refused:
+            self._last_kept(job_id, int(decoded(refused.item or {}).get("at", 0)))
             return False
+        self._last_kept(job_id, progress.at)
+        return True
+
+    def _last_kept(self, job_id: str, at: int) -> None:
+        """When the last one was kept, by this process or another: until a while later none is worth its price."""
         if len(self._kept) >= REMEMBERED:
             self._kept.clear()
-        self._kept[job_id] = progress.at
-        return True
+        self._kept[job_id] = max(at, self._kept.get(job_id, 0))
 
     def note_event(self, job_id: str, entry: str, ttl: int) -> None:
         try:

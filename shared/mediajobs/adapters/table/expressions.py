@@ -204,6 +204,7 @@ def save_progress(job_id: str, progress: Progress, ttl: int, every_ms: int) -> P
         "Item": {**progress_key(job_id), **item},
         "ConditionExpression": f"{ABSENT} OR ({condition})",
         "ExpressionAttributeValues": encoded(values),
+        **OLD_ITEM,
         **({"ExpressionAttributeNames": {"#at": "at"}} if "#at" in condition else {}),
     }
 
