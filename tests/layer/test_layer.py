@@ -23,7 +23,7 @@ FOR_WORK = {
     "jobs": {"boto3", "event_handler", "pydantic"},
     "webhook": {"boto3", "event_handler", "idempotency", "parameters", "pydantic", "requests"},
     # Powertools' batch brings its parser along.
-    "relay": {"boto3", "batch", "parser", "idempotency", "pydantic"},
+    "relay": {"boto3", "batch", "parser", "idempotency", "pydantic", "requests"},
     "dispatch": {"boto3", "batch", "parser", "parameters", "pydantic", "requests"},
     "store": {"boto3", "batch", "parser", "parameters", "pydantic", "requests"},
     "reconcile": {"boto3", "idempotency", "parameters", "pydantic", "requests"},
