@@ -131,10 +131,12 @@ def changed(before: Rows, after: Rows) -> list[tuple[str, str]]:
     ]
 
 
-def logged(stack: Stack, function: str) -> list[dict[str, Any]]:
-    """The lines that a function logged, oldest first."""
+def logged(stack: Stack, function: str, since_ms: int = 0) -> list[dict[str, Any]]:
+    """The lines that a function logged, oldest first; the emulator shows the first ten thousand and no more."""
     logs = stack.client("logs")
     deployed = stack.client("lambda").get_function_configuration(FunctionName=stack.info["functions"][function])
-    pages = logs.get_paginator("filter_log_events").paginate(logGroupName=deployed["LoggingConfig"]["LogGroup"])
+    pages = logs.get_paginator("filter_log_events").paginate(
+        logGroupName=deployed["LoggingConfig"]["LogGroup"], startTime=since_ms
+    )
     lines = (event["message"].strip() for page in pages for event in page["events"])
     return [json.loads(line) for line in lines if line.startswith("{")]
