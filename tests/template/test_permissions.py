@@ -143,9 +143,33 @@ def test_tables_are_never_scanned_or_changed(template: dict[str, Any]) -> None:
     """Item by item, or by key; nobody alters a table."""
     used = {action for name in NAMES for action, _ in granted(template, name) if action.startswith("dynamodb:")}
     reading = {"GetItem", "BatchGetItem", "Query"}
-    writing = {"PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"}
+    writing = {"PutItem", "UpdateItem", "DeleteItem"}
     stream = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}
     assert used == {f"dynamodb:{verb}" for verb in reading | writing | stream}
+
+
+# Rows of slots, rounds and pauses are changed and deleted; a head and what stands beside it are put.
+WRITES = {
+    "Authorize": set[str](),
+    "Submit": {"PutItem"},
+    "Relay": {"PutItem"},
+    "Store": {"PutItem"},
+    **{name: {"PutItem", "UpdateItem", "DeleteItem"} for name in ("Jobs", "Dispatch", "Webhook", "Reconcile")},
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_jobs_are_written_as_each_function_has_to(template: dict[str, Any], name: str) -> None:
+    """And by none an API key: what strangers send to submit or webhook must not be able to become one."""
+    writing = [s for s in statements(template, f"{name}Role") if _writes_jobs(s)]
+    assert {action.removeprefix("dynamodb:") for s in writing for action in s["Action"]} == WRITES[name]
+    for statement in writing:
+        assert statement["Condition"] == {"ForAllValues:StringNotLike": {"dynamodb:LeadingKeys": ["K#*"]}}
+
+
+def _writes_jobs(statement: dict[str, Any]) -> bool:
+    acts = {action.removeprefix("dynamodb:") for action in statement["Action"]}
+    return "Table.Arn" in map(text, statement["Resource"]) and bool(acts & {"PutItem", "UpdateItem", "DeleteItem"})
 
 
 def test_who_reads_jobs_may_read_what_stands_beside_them(template: dict[str, Any]) -> None:
