@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import boto3
 import pytest
 
+from mediajobs.adapters.http import WebHttp
 from mediajobs.adapters.live import EventsApi, NoLive
 from mediajobs.errors import MediaJobsError, NoAnswer, NotSent, Retryable
 from mediajobs.messages import Request, Response
@@ -127,3 +132,56 @@ def test_what_repeating_does_not_cure_is_not_repeated(answer: Response) -> None:
 def test_without_an_api_nothing_is_sent_and_nothing_fails() -> None:
     tell: Callable[..., None] = NoLive().publish
     tell("/jobs/acme/abc", "{}", last=True)
+
+
+class _Events(BaseHTTPRequestHandler):
+    """Keeps the request as it came over the wire."""
+
+    server: Recorder
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.got.append((dict(self.headers.items()), self.path, body))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(TAKEN.body)))
+        self.end_headers()
+        self.wfile.write(TAKEN.body)
+
+    def log_message(self, *_: object) -> None:
+        """Silent."""
+
+
+class Recorder(HTTPServer):
+    got: list[tuple[dict[str, str], str, bytes]]
+
+
+def signature(secret: str, headers: dict[str, str], path: str, body: bytes) -> str:
+    """Signature Version 4 as AWS documents it, over what arrived."""
+    given = dict(part.split("=", 1) for part in headers["Authorization"].removeprefix("AWS4-HMAC-SHA256 ").split(", "))
+    low = {name.lower(): value for name, value in headers.items()}
+    names = given["SignedHeaders"].split(";")
+    digest = hashlib.sha256(body).hexdigest()
+    lines = [f"{name}:{low[name]}" for name in names]
+    canonical = "\n".join(["POST", path, "", *lines, "", ";".join(names), digest])
+    scope = given["Credential"].split("/", 1)[1]
+    text = "\n".join(["AWS4-HMAC-SHA256", low["x-amz-date"], scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = f"AWS4{secret}".encode()
+    for part in scope.split("/"):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def test_what_arrives_is_what_was_signed() -> None:
+    """Host, path, body and every signed header: AWS refuses a request that was changed on its way out."""
+    server = Recorder(("127.0.0.1", 0), _Events)
+    server.got = []
+    thread = threading.Thread(target=server.handle_request)
+    thread.start()
+    session = boto3.Session("AKIDEXAMPLE", "secret", "a-session-token", "eu-west-1")
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    EventsApi(url, WebHttp(), VirtualClock(), session).publish("/jobs/acme/abc", '{"é": 1}', last=True)
+    thread.join()
+    server.server_close()
+    ((headers, path, body),) = server.got
+    assert path == "/event"
+    assert headers["Authorization"].rpartition("Signature=")[2] == signature("secret", headers, path, body)

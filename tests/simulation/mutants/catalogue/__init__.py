@@ -7,6 +7,7 @@ from tests.simulation.mutants.catalogue import (
     edges,
     ends,
     files,
+    live,
     people,
     restored,
     slots,
@@ -24,6 +25,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *table.MUTANTS,
     *edges.MUTANTS,
     *files.MUTANTS,
+    *live.MUTANTS,
     *restored.MUTANTS,
 )
 QUICK: tuple[Mutant, ...] = tuple(mutant for mutant in MUTANTS if mutant.quick)

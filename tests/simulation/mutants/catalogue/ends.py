@@ -40,8 +40,8 @@ MUTANTS = (
         why="H10",
         breaks="an event of an earlier job moves a later one of the same key",
         file="signatures/tokens.py",
-        old="""_token(secret, "webhook-url", request_id, incarnation, str(submission))""",
-        new="""_token(secret, "webhook-url", request_id, str(submission))""",
+        old="""mac(secret, "webhook-url", request_id, incarnation, str(submission))""",
+        new="""mac(secret, "webhook-url", request_id, str(submission))""",
         tests=("tests/unit/test_signatures.py",),
     ),
     Mutant(
@@ -49,8 +49,8 @@ MUTANTS = (
         why="H14",
         breaks="an older submission's event passes for the current one's",
         file="signatures/tokens.py",
-        old="""_token(secret, "webhook-url", request_id, incarnation, str(submission))""",
-        new="""_token(secret, "webhook-url", request_id, incarnation)""",
+        old="""mac(secret, "webhook-url", request_id, incarnation, str(submission))""",
+        new="""mac(secret, "webhook-url", request_id, incarnation)""",
         tests=("tests/unit/test_signatures.py",),
     ),
     Mutant(

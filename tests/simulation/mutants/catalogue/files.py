@@ -21,8 +21,8 @@ MUTANTS: tuple[Mutant, ...] = (
         why="H10",
         breaks="a URL of an earlier job reads the file of a later one under the same key",
         file="signatures/tokens.py",
-        old='_token(secret, "input-url", request_id, incarnation, name)',
-        new='_token(secret, "input-url", request_id, name)',
+        old='mac(secret, "input-url", request_id, incarnation, name)',
+        new='mac(secret, "input-url", request_id, name)',
         tests=("tests/unit/test_uploads.py",),
     ),
     Mutant(
