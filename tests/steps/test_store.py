@@ -170,6 +170,34 @@ def test_invalid_media_is_fetched_once_more_and_then_fails_the_job(body: bytes) 
     assert (stage.objects.stored, stage.objects.open) == ({}, [])
 
 
+@pytest.mark.parametrize("body", BAD.values(), ids=BAD)
+def test_what_is_no_media_fails_the_job_though_the_provider_stated_another_size(body: bytes) -> None:
+    """The page's own length is no reason to fetch it five times."""
+    stage = Stage()
+    job = stage.running()
+    links = (Link(url=A, size=98_765),)
+    stage.say(job, Status.SUCCEEDED, links=links)
+    stage.sim.says("poll", Status.SUCCEEDED, links=links)
+    stage.http.downloads = [film(body), film(body)]
+    assert store(stage.world, job.id) == "31"
+    assert stage.read(job).failures == 0
+
+
+def test_media_of_another_size_than_the_provider_stated_is_tried_again_and_then_asked_about() -> None:
+    """It may be whole, or another file: the job is not failed for it, and nothing is kept."""
+    stage = Stage()
+    job = stage.running()
+    stage.say(job, Status.SUCCEEDED, links=(Link(url=A, size=len(FILM) + 1),))
+    for _ in range(5):
+        stage.http.downloads = [film()]
+        assert store(stage.world, job.id) == "failed: Retryable"
+    attention = stage.read(job).attention
+    assert attention is not None
+    assert attention.reason == "dead_letter"
+    assert f"the provider says {len(FILM) + 1} bytes and its server {len(FILM)}" in attention.evidence
+    assert (stage.objects.stored, stage.objects.open) == ({}, [])
+
+
 def test_invalid_media_behind_a_link_that_was_fresh_already_is_fetched_once_more_too() -> None:
     stage = Stage()
     job = stage.running()
