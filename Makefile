@@ -54,8 +54,9 @@ lint: setup-dev setup-sam ## style, types, import rules, provider configuration,
 	@PYTHONPATH=shared $(DEV)/lint-imports --no-cache >build/lint-imports.log 2>&1 || { cat build/lint-imports.log; exit 1; }
 	@echo "lint: shared/providers.toml"
 	@$(RUN) cli.check_providers shared/providers.toml >build/providers.log || { cat build/providers.log; exit 1; }
-	@echo "lint: docs/openapi.json"
+	@echo "lint: docs/openapi.json, docs/event.schema.json"
 	@$(RUN) cli.openapi --check >build/openapi.log || { cat build/openapi.log; exit 1; }
+	@$(RUN) cli.event_schema --check
 	@echo "lint: template.yaml (cfn-lint, sam validate)"
 	@$(SAM)/cfn-lint template.yaml
 	@AWS_DEFAULT_REGION=us-east-1 $(SAM)/sam validate --lint >build/sam-validate.log 2>&1 || { cat build/sam-validate.log; exit 1; }
@@ -127,8 +128,9 @@ sam-local: setup-dev ## print the commands that run one function by itself (sam 
 	@$(RUN) local.sam_local
 
 .PHONY: openapi
-openapi: setup-dev ## write docs/openapi.json from the code
+openapi: setup-dev ## write docs/openapi.json and docs/event.schema.json from the code
 	@$(RUN) cli.openapi
+	@$(RUN) cli.event_schema
 
 .PHONY: events
 events: setup-dev ## run every events/*.json through its handler

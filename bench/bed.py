@@ -20,7 +20,9 @@ from bench.wire import Wire
 from events.env import environment
 from events.scenes import configuration
 from local.stack.clients import Clients, clients
+from mediajobs.adapters.callbacks import PARTITION, registration_of
 from mediajobs.adapters.table import items
+from mediajobs.callbacks import Registration
 from mediajobs.jobs.model import Job
 
 Item = dict[str, Any]
@@ -89,7 +91,7 @@ class Bed(AbstractContextManager["Bed"]):
         """Nothing is kept of what was, but what SNS remembers of publications."""
         for name, keys in (("Table", ("pk", "sk")), ("IdempotencyTable", ("id",))):
             self._delete(name, [{key: item[key] for key in keys} for item in self._scan(name)])
-        for queue in ("DispatchQueue", "StoreQueue", "UrgentQueue", "consumer"):
+        for queue in ("DispatchQueue", "StoreQueue", "UrgentQueue", "NotifyDeadLetterQueue", "consumer"):
             self.client("sqs").purge_queue(QueueUrl=self.names[queue])
         for each in self.objects():
             self.client("s3").delete_object(Bucket=self.names["Bucket"], Key=each)
@@ -117,6 +119,12 @@ class Bed(AbstractContextManager["Bed"]):
 
     def job(self, job_id: str) -> Job:
         return items.read(self.head(job_id)).job
+
+    def registration(self, tenant: str) -> Registration:
+        """The tenant's callback as it stands."""
+        key = {"pk": {"S": PARTITION}, "sk": {"S": tenant}}
+        found = self.client("dynamodb").get_item(TableName=self.names["Table"], Key=key, ConsistentRead=True)
+        return registration_of(found["Item"])
 
     def _scan(self, name: str) -> Iterator[Item]:
         pages = self.client("dynamodb").get_paginator("scan").paginate(TableName=self.names[name])

@@ -10,10 +10,13 @@ from bench import modules, prices, scenarios
 from bench.bed import Bed
 from bench.line import Line, Step, happy, head_bytes
 from bench.resources import api_keys
+from events.cases_notify import notify
 from events.fixed import NOW, USER_KEY
 from events.shapes import api, authorizer
 
-FUNCTIONS = ("authorize", "submit", "jobs", "relay", "dispatch", "webhook", "store", "reconcile")
+# An event for a tenant that has no receiver: all but the request.
+NOBODY = next(case.event for case in notify() if case.name == "nobody")
+FUNCTIONS = ("authorize", "submit", "jobs", "relay", "dispatch", "webhook", "store", "reconcile", "notify")
 MINUTES_A_MONTH = 60 * 730
 WAITING = 1000
 
@@ -130,6 +133,7 @@ def loaded(bed: Bed, job_id: str) -> Report:
     bed.invoke("authorize", authorizer({"X-API-Key": USER_KEY}), NOW)
     bed.invoke("jobs", api("GET", f"/v1/jobs/{job_id}"), NOW)
     bed.invoke("reconcile", {}, NOW)
+    bed.invoke("notify", NOBODY, NOW)
     sandboxes = {name: bed.sandbox(name) for name in FUNCTIONS}
     return {
         name: {"import": sorted(modules.costly(box.cold)), "work": sorted(modules.costly(box.modules()))}

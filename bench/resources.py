@@ -52,7 +52,10 @@ def _table(wanted: Template, name: str, client: Clients) -> dict[str, str]:
 def _queue(wanted: Template, name: str, client: Clients) -> dict[str, str]:
     keys = ("VisibilityTimeout", "MessageRetentionPeriod")
     given = {key: str(value) for key in keys if (value := wanted.wanted(name, key)) is not None}
-    return {name: client("sqs").create_queue(QueueName=f"{STACK}-{name}", Attributes=given)["QueueUrl"]}
+    sqs = client("sqs")
+    url = sqs.create_queue(QueueName=f"{STACK}-{name}", Attributes=given)["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    return {name: url, f"{name}.Arn": arn}
 
 
 def _bucket(_: Template, name: str, client: Clients) -> dict[str, str]:

@@ -21,7 +21,8 @@ class ScriptedProvider:
     """Serves until `close`.
 
     An answer is {"status", "body", "headers"}, {"file": kind} for tiny media of that kind (with "short": half of it),
-    {"text", "content_type"} or {"cut": true}, which closes the connection without a word.
+    {"text", "content_type"}, {"echo": true} for what was sent, or {"cut": true}, which closes the connection without a
+    word.
     """
 
     def __init__(self) -> None:
@@ -60,13 +61,13 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        sent = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         answer = self.server.provider.next(f"{self.command} {urlsplit(self.path).path}")
         if answer.get("cut"):
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
             return
-        body, kind = _content(answer)
+        body, kind = (sent, "application/json") if answer.get("echo") else _content(answer)
         self.send_response(answer.get("status", 200))
         for name, value in {"Content-Type": kind, **answer.get("headers", {})}.items():
             self.send_header(name, value)

@@ -26,9 +26,12 @@ _BODIES: tuple[type[BaseModel], ...] = (
     schemas.NewUpload,
     schemas.Resolve,
     schemas.ProviderChange,
+    schemas.CallbackChange,
+    schemas.Rotation,
 )
 _ANSWERS: tuple[type[BaseModel], ...] = (
     answers.Accepted,
+    answers.Callback,
     answers.Job,
     answers.JobList,
     answers.Problem,
@@ -75,6 +78,13 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": "^[a-z2-7]{26}$"},
     },
     "Provider": {"name": "provider", "in": "path", "required": True, "schema": {"type": "string"}},
+    "Tenant": {
+        "name": "tenant",
+        "in": "path",
+        "required": True,
+        "description": "Whose events; the tenant of its API keys.",
+        "schema": {"type": "string", "pattern": "^[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$"},
+    },
     "Reference": {
         "name": "ref",
         "in": "path",

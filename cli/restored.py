@@ -33,7 +33,7 @@ FUNCTION = "restored"
 
 def world_of(store: Store, providers: Providers, *, max_in_flight: int) -> World:
     """A world in which nothing but the table can be reached."""
-    ports = ("queues", "topic", "live", "objects", "http", "secrets", "once", "create")
+    ports = ("queues", "topic", "live", "objects", "http", "secrets", "once", "create", "callbacks")
     denied: dict[str, Any] = {port: Denied(FUNCTION, port) for port in ports}
     quiet = cast("Any", SimpleNamespace(count=_ignore, info=_ignore, warning=_ignore, error=_ignore))
     return World(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from events import cases_flow, cases_people, cases_uploads, cases_webhook
+from events import cases_flow, cases_notify, cases_people, cases_uploads, cases_webhook
 from events.case import Case
 from events.env import laptop
 
@@ -29,6 +29,7 @@ def cases() -> Iterator[Case]:
         cases_uploads.dispatch,
         cases_flow.store,
         cases_flow.reconcile,
+        cases_notify.notify,
     ):
         yield from make()
 

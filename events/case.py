@@ -9,7 +9,10 @@ URN = "urn:mediajobs:problem:"
 DONE: dict[str, Any] = {"batchItemFailures": []}
 
 
-_TOLD = ("given", "objects", "provider", "answer", "raises", "after", "sent", "asked", "published", "told", "stored")
+_TOLD = (
+    "given", "objects", "provider", "answer", "raises", "after", "registration", "sent", "asked", "published", "told",
+    "stored",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +22,8 @@ class Case:
     Names in `given` are scenes. `provider` are the answers to the calls that the provider gets, in turn; what it is
     asked is in `asked`. `after` is the job (its id, and fields as `jobs.Job` has them), `sent` the messages put into
     queues, `published`, `told` and `stored` how many jobs were published, events told live and objects stored.
-    `objects` stand in the bucket before: what each is, by its key.
+    `objects` stand in the bucket before: what each is, by its key. `registration` is what comes of the tenant's
+    callback.
     """
 
     function: str
@@ -32,6 +36,7 @@ class Case:
     answer: dict[str, Any] | None = None
     raises: str | None = None
     after: dict[str, Any] | None = None
+    registration: dict[str, Any] | None = None
     sent: tuple[dict[str, Any], ...] = ()
     asked: tuple[str, ...] = ()
     published: int = 0

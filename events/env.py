@@ -20,6 +20,7 @@ GIVEN = {
     "Local": "true",
     "MaxInFlight": "4",
     "PublicBaseUrl": "http://127.0.0.1:8080",
+    "CallbackHosts": "127.0.0.1",
     "LiveBaseUrl": "http://127.0.0.1:8080",
 }
 
@@ -78,4 +79,6 @@ def _laptop_name(word: str) -> str:
         return f"{STACK}/tokens"
     if word == "Topic":
         return f"arn:aws:sns:us-east-1:000000000000:{STACK}-jobs.fifo"
+    if word.endswith("Queue.Arn"):
+        return f"arn:aws:sqs:us-east-1:000000000000:{STACK}-{word.removesuffix('.Arn')}"
     return f"{ENDPOINT}/000000000000/{STACK}-{word}" if word.endswith("Queue") else f"{STACK}-{word}"

@@ -18,6 +18,7 @@ API_KEYS = {
 USER_KEY, OPERATOR_KEY = API_KEYS
 
 WEBHOOK_SECRET = "whsec_" + base64.b64encode(b"events of this repository only..").decode()
+CALLBACK_SECRET = "whsec_" + base64.b64encode(b"signs callbacks of these events.").decode()
 RETIRED_WEBHOOK_SECRET = "whsec_" + base64.b64encode(b"the secret before the rotation..").decode()
 PROVIDER_API_KEY = "provider-key-of-the-events"
 PROVIDER_SECRET = {"api_key": PROVIDER_API_KEY, "webhook_secrets": [WEBHOOK_SECRET]}

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from events.fixed import IDEMPOTENCY_KEY, NOW, PROMPT, PROVIDER_URL, TENANT, TOKENS_KEY
+from events.fixed import CALLBACK_SECRET, IDEMPOTENCY_KEY, NOW, PROMPT, PROVIDER_URL, TENANT, TOKENS_KEY
+from mediajobs import callbacks
+from mediajobs.adapters.callbacks import registration_item
 from mediajobs.adapters.providers.loading import load
 from mediajobs.adapters.providers.registry import Registry
 from mediajobs.adapters.table import expressions as ex
 from mediajobs.adapters.table import items
 from mediajobs.api import schemas
+from mediajobs.callbacks import Ended, Registration
 from mediajobs.jobs.birth import new_job
 from mediajobs.jobs.decide import Change, decide
 from mediajobs.jobs.events import (
@@ -177,10 +181,33 @@ def story(name: str, provider_url: str = PROVIDER_URL) -> Story:
 
 def scene(name: str, provider_url: str = PROVIDER_URL) -> list[Item]:
     """The items of a scene."""
+    if name in _REGISTRATIONS:
+        return [registration_item(_REGISTRATIONS[name](f"{provider_url}{HOOK}"), 1)]
     if name == "busy":
         rows = range(1, MAX_IN_FLIGHT + 1)
         return [ex.put_row("sim", f"{row:03d}", f"anothersjob{row}", NOW - 60 * _S)["Item"] for row in rows]
     return list(story(name, provider_url).items())
+
+
+HOOK = "/hooks/media-jobs"
+
+
+def _registered(address: str) -> Registration:
+    return callbacks.opened(TENANT, address, CALLBACK_SECRET, NOW - 86_400 * _S)
+
+
+def _failing(address: str) -> Registration:
+    """Four times in a row, the last a moment ago."""
+    fields = {"failures": 4, "failing_since": NOW - 60 * _S, "trouble": "answered 500", "held_until": NOW + 30 * _S}
+    return replace(_registered(address), **fields)  # type: ignore[arg-type]
+
+
+_REGISTRATIONS: dict[str, Callable[[str], Registration]] = {
+    "registered": _registered,
+    "failing": _failing,
+    "failed-before": lambda address: replace(_failing(address), held_until=NOW - _S),
+    "ended-registration": lambda address: callbacks.over(_registered(address), Ended.OPERATOR, NOW - 60 * _S),
+}
 
 
 def _pending(url: str) -> Story:

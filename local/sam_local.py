@@ -27,6 +27,7 @@ SHOWN = {
     "reconcile": "tick",
     "webhook": "completed",
     "authorize": "unknown-key",
+    "notify": "nobody",
 }
 ABOUT = """
 # events/expected.json says of each event what must stand in the table before and what comes of it.

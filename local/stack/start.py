@@ -155,6 +155,7 @@ class Bringing:
             "PublicBaseUrl": self.api_url,
             "LiveBaseUrl": self.api_url,
             "SubscriberQueueArn": queue_arn,
+            "CallbackHosts": "127.0.0.1",
         }
         return deploy.declared(self.place, given | dict(self.wanted.parameters))
 

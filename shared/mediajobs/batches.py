@@ -10,6 +10,8 @@ from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, pro
 from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecord
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
+from mediajobs.callbacks import AGAIN, Notice, Verdict
+from mediajobs.errors import Retryable
 from mediajobs.ports import World
 
 Handler = Callable[[dict[str, Any], Any], Any]
@@ -47,6 +49,54 @@ def _message(body: str) -> dict[str, Any] | None:
     if not isinstance(message, dict) or not isinstance(message.get("job"), str):
         return None
     return message
+
+
+def notice_handler(world: World, take: Callable[[Notice], Verdict]) -> Handler:
+    """The handler of the queue on the topic: each event to `take`, which has told the queue when those that are to come
+    again come.
+    """
+    processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
+
+    def record_handler(record: SQSRecord) -> None:
+        notice = _notice(record)
+        if notice is None:
+            world.metrics.count("MessagesRefused", step="notify")
+            world.log.error("not a message of ours", step="notify", message_id=record.message_id)
+        elif _taken(world, notice, take) in AGAIN:
+            raise Retryable("comes again")
+
+    def handler(event: dict[str, Any], context: Any) -> Any:
+        return process_partial_response(event, record_handler, processor, context)
+
+    return handler
+
+
+def _taken(world: World, notice: Notice, take: Callable[[Notice], Verdict]) -> Verdict:
+    """What came of it. A fault of ours is told here, for the batch keeps it to itself; the message comes again."""
+    try:
+        return take(notice)
+    except Exception as error:
+        world.log.error("callback failed", tenant=notice.tenant, event_id=notice.event_id, error=error)  # noqa: TRY400
+        raise
+
+
+def _notice(record: SQSRecord) -> Notice | None:
+    """The topic's message, delivered raw: the tenant is its attribute, the event's id stands in it."""
+    try:
+        tenant = record.raw_event["messageAttributes"]["tenant"]["stringValue"]
+        event_id = json.loads(record.body)["id"]
+        sent_at = int(record.attributes.sent_timestamp)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    if not tenant or not isinstance(event_id, str):
+        return None
+    return Notice(
+        tenant=tenant,
+        event_id=event_id,
+        body=record.body.encode("utf-8", "surrogatepass"),
+        sent_at=sent_at,
+        handle=record.receipt_handle,
+    )
 
 
 def stream_handler(take: Callable[[Mapping[str, Any]], Any]) -> Handler:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from mediajobs.callbacks import Callbacks
 from mediajobs.clock import Chance, Clock
 from mediajobs.jobs.decide import Change
 from mediajobs.jobs.events import Answered, Traits
@@ -171,8 +172,8 @@ class Queues(Protocol):
 class Topic(Protocol):
     """SNS FIFO."""
 
-    def publish(self, message: str, *, group: str, deduplication_id: str) -> None:
-        """Returns only when SNS has the message."""
+    def publish(self, message: str, *, group: str, deduplication_id: str, tenant: str) -> None:
+        """Returns only when SNS has the message. Subscriptions may filter by `tenant`."""
         ...
 
 
@@ -261,9 +262,7 @@ class Stream(Protocol):
 
 
 class Http(Protocol):
-    """The only way out to providers. Raises NotSent, NoAnswer or UnsafeUrl; never retries, never reads
-    proxies from the environment.
-    """
+    """The only way out. Raises NotSent, NoAnswer or UnsafeUrl; never retries, takes no proxy from the environment."""
 
     def submit(self, request: Request) -> Response:
         """Send once on a fresh connection; redirects are answers, not followed."""
@@ -271,6 +270,10 @@ class Http(Protocol):
 
     def get(self, request: Request) -> Response:
         """Send a poll, lookup or cancel on a pooled connection; redirects are answers."""
+        ...
+
+    def post(self, request: Request, rules: LinkRules, *, most: int) -> Response:
+        """Send once, to an address that the rules allow; redirects are answers. Reads `most` bytes of the body."""
         ...
 
     def stream(self, url: str, headers: dict[str, str], rules: LinkRules, rest: Rest | None = None) -> Stream:
@@ -388,10 +391,7 @@ class Once(Protocol):
 
 
 class CreateOnce(Protocol):
-    """Put a new job's head, or replay the one that stands: (job, replayed).
-
-    Raises Unprocessable where the standing head has another payload.
-    """
+    """Put a new job's head, or replay the one that stands: (job, replayed). Unprocessable: it has another payload."""
 
     def __call__(self, job: Job) -> tuple[Job, bool]: ...
 
@@ -422,6 +422,7 @@ class Settings:
     link_seconds: int = 900
     note_bytes: int = 64 * 1024**2  # a download that has stored so much is worth a note for the next run
     live_endpoint: str = ""  # where clients listen; empty: nothing is told live
+    callback_hosts: tuple[str, ...] = ()  # which callbacks may reach by http and at private addresses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -440,6 +441,7 @@ class World:
     secrets: Secrets
     once: Once
     create: CreateOnce
+    callbacks: Callbacks
     metrics: Metrics
     log: Log
     settings: Settings

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from mediajobs.callbacks import Registration
 from mediajobs.jobs.model import Attention, Job, Output
 from mediajobs.jobs.rules_people import decisions
 from mediajobs.jobs.states import PUBLIC_STATUS, TERMINAL, State
@@ -84,7 +85,9 @@ def message(job: Job, metadata: Mapping[str, str]) -> dict[str, Any]:
     """The publication: the public job without URLs, and the id under which every repeat of it is sent."""
     return {
         "schema_version": SCHEMA_VERSION,
+        "type": f"job.{PUBLIC_STATUS[job.state]}",
         "id": job.publication_id,
+        "timestamp": iso(job.since),
         "final_version": job.final_version,
         **public(job, metadata=metadata),
     }
@@ -139,6 +142,27 @@ def upload(form: Form) -> dict[str, Any]:
         "form_expires_at": iso(form.until),
         "expires_at": iso(form.upload.until),
     }
+
+
+def callback(registration: Registration, secret: str | None = None) -> dict[str, Any]:
+    """A tenant's registration, for operators. A secret is shown only where it has just been made."""
+
+    def time(ms: int | None) -> str | None:
+        return None if ms is None else iso(ms)
+
+    shown: dict[str, Any] = {
+        "tenant": registration.tenant,
+        "url": registration.address,
+        "status": "ended" if registration.ended else "active",
+        "since": iso(registration.since),
+        "ended_at": time(registration.ended_at),
+        "ended_by": registration.ended and str(registration.ended),
+        "failing_since": time(registration.failing_since),
+        "failures": registration.failures,
+        "trouble": registration.trouble or None,
+        "secrets": [{"since": iso(one.since), "until": time(one.until)} for one in registration.secrets],
+    }
+    return shown if secret is None else shown | {"secret": secret}
 
 
 def iso(ms: int) -> str:

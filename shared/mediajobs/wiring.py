@@ -87,6 +87,7 @@ class Parts:
             secrets=secrets,
             once=self.once,
             create=self._build("create", lambda: self._create(store)),
+            callbacks=self._build("callbacks", self._callbacks),
             metrics=self.metrics,
             log=self.log,
             settings=Settings(
@@ -95,6 +96,7 @@ class Parts:
                 job_days=self.config.JOB_DAYS,
                 result_days=self.config.RESULT_DAYS,
                 live_endpoint=listening_at(self.config.LIVE_LISTEN_URL),
+                callback_hosts=tuple(self.config.CALLBACK_HOSTS.split()),
             ),
         )
 
@@ -125,7 +127,7 @@ class Parts:
     def _http(self) -> Any:
         from mediajobs.adapters.http import WITHIN_A_CALL, WebHttp
 
-        return WebHttp(limits=WITHIN_A_CALL if self.function == "webhook" else None)
+        return WebHttp(limits=WITHIN_A_CALL if self.function in ("webhook", "notify") else None)
 
     def _secrets(self) -> Any:
         from mediajobs.adapters.secrets import ManagedSecrets
@@ -165,6 +167,22 @@ class Parts:
         # Whoever waits here does so on the way to something that counts.
         http = WebHttp(limits=Limits(connect_s=1.0, read_s=1.5, answer_s=1.5))
         return EventsApi(self.config.LIVE_URL, http, self.clock)
+
+    def _callbacks(self) -> Any:
+        from mediajobs.adapters.callbacks import AwsCallbacks
+        from mediajobs.adapters.table.calls import Calls
+
+        self.config.needs("TOPIC_ARN", "NOTIFY_QUEUE_URL", "NOTIFY_QUEUE_ARN", "NOTIFY_DEAD_LETTER_URL")
+        return AwsCallbacks(
+            Calls(self._client("dynamodb"), self.config.TABLE, self.clock, self.chance),
+            self.chance,
+            self._client("sns"),
+            self._client("sqs"),
+            topic_arn=self.config.TOPIC_ARN,
+            queue_url=self.config.NOTIFY_QUEUE_URL,
+            queue_arn=self.config.NOTIFY_QUEUE_ARN,
+            dead_letter_url=self.config.NOTIFY_DEAD_LETTER_URL,
+        )
 
     def _objects(self) -> Any:
         from mediajobs.adapters.s3 import S3Objects, client_config
@@ -290,6 +308,37 @@ def store_handler() -> Lazy:
         return queue_handler(world, "store", take)
 
     return _lazy("store", "providers secrets http objects", build)
+
+
+def notify_handler() -> Lazy:
+    """The queue on the topic, and the routes by which operators register receivers. Each half loads when it is used."""
+
+    def build(world: World) -> Handler:
+        halves: dict[str, Handler] = {}
+
+        def handler(event: dict[str, Any], context: Any) -> Any:
+            half = "routes" if "httpMethod" in event else "queue"
+            if half not in halves:
+                halves[half] = _notify_routes(world) if half == "routes" else _notify_queue(world)
+            return halves[half](event, context)
+
+        return handler
+
+    return _lazy("notify", "http callbacks", build)
+
+
+def _notify_routes(world: World) -> Handler:
+    from mediajobs.api import callbacks as api
+    from mediajobs.steps import callbacks
+
+    return api.build(world, callbacks)
+
+
+def _notify_queue(world: World) -> Handler:
+    from mediajobs.batches import notice_handler
+    from mediajobs.steps.notify import notify
+
+    return notice_handler(world, lambda notice: notify(world, notice))
 
 
 def reconcile_handler() -> Lazy:

@@ -12,6 +12,7 @@ import pytest
 from mediajobs.adapters.http import MOST_ANSWER_BYTES, Limits, WebHttp
 from mediajobs.errors import MediaJobsError, NoAnswer, NotSent, UnsafeUrl
 from mediajobs.messages import Request, Response
+from mediajobs.ports import LinkRules
 from tests.hostile.alarms import Alarms
 from tests.hostile.names import Names
 from tests.hostile.server import Behaviour, HostileServer, Peer, drip, each, raw, redirect, serve
@@ -259,3 +260,62 @@ def test_ipv6_address_is_reached(new_server: New) -> None:
 def test_submit_takes_no_odd_url(url: str) -> None:
     with pytest.raises(UnsafeUrl):
         WebHttp().submit(post(url))
+
+
+OPEN = LinkRules(allow_http=True, allow_private=True)
+
+
+def test_post_sends_these_bytes_once_and_reads_no_more_of_the_answer_than_asked(server: HostileServer) -> None:
+    """A receiver's answer is its status; an endless body is none of our business."""
+    server.routes["/hook"] = serve(b"x" * 5_000_000, 200)
+    http = WebHttp(limits=QUICK)
+    assert http.post(post(server.url("/hook?k=1")), OPEN, most=0) == Response(
+        status=200, headers={"content-length": "5000000"}, body=b""
+    )
+    assert http.post(post(server.url("/hook")), OPEN, most=10).body == b"x" * 10
+    assert [(asked.method, asked.target, asked.body) for asked in server.asked] == [
+        ("POST", "/hook?k=1", b'{"a":1}'),
+        ("POST", "/hook", b'{"a":1}'),
+    ]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_post_follows_no_redirect(server: HostileServer, status: int) -> None:
+    """Where it leads nobody has looked."""
+    server.routes["/hook"] = redirect("/inside", status)
+    assert WebHttp().post(post(server.url("/hook")), OPEN, most=0).status == status
+    assert [asked.target for asked in server.asked] == ["/hook"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.1.1", "100.64.0.1", "::1", "fd00:ec2::254", "0.0.0.0"],
+)
+def test_post_never_reaches_a_private_address_whatever_the_name_says(server: HostileServer, address: str) -> None:
+    """The addresses that are looked up are those that are checked and connected to: a second look-up might differ."""
+    names = Names({NAME: [["93.184.216.34", address], [address]]})
+    http = WebHttp(resolver=names.resolve, connector=names.connect)
+    for _ in range(2):
+        with pytest.raises(UnsafeUrl):
+            http.post(post(f"https://{NAME}/hook"), LinkRules(), most=0)
+    assert names.connected == []
+
+
+@pytest.mark.parametrize(
+    "url", ["http://files.example.test/hook", "ftp://files.example.test/", "https://a@b.test/", "/hook"]
+)
+def test_post_refuses_what_is_not_plain_https(url: str) -> None:
+    """Before anything is looked up."""
+    names = Names({})
+    with pytest.raises(UnsafeUrl):
+        WebHttp(resolver=names.resolve, connector=names.connect).post(post(url), LinkRules(), most=0)
+    assert names.looked_up == []
+
+
+def test_post_to_a_receiver_that_hangs_ends_within_its_time(server: HostileServer) -> None:
+    """Whether it says nothing or a byte now and then."""
+    server.routes["/silent"] = lambda peer: peer.stall()
+    server.routes["/drip"] = drip(b"HTTP/1.1 200 OK\r\n" + b"X-Long: " + b"y" * 10_000, 0.05)
+    for path in ("/silent", "/drip"):
+        with pytest.raises(NoAnswer):
+            WebHttp(limits=QUICK).post(post(server.url(path)), OPEN, most=0)

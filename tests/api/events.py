@@ -12,6 +12,8 @@ REQUEST_ID = "5f2b9c1e-6a53-4f0e-9d1c-0a6f6b1f2c3d"
 API_KEY = "mj_0123456789abcdefghijklmnopqrstuvwxyz"
 ARN = "arn:aws:execute-api:eu-west-1:123456789012:a1b2c3d4e5/api"
 RESOURCES = (
+    "/v1/callbacks/{tenant}",
+    "/v1/callbacks/{tenant}/rotate",
     "/v1/jobs",
     "/v1/jobs/{id}",
     "/v1/jobs/{id}/cancel",

@@ -13,6 +13,7 @@ from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
 from mediajobs.log import JsonLog
 from mediajobs.ports import Exists, Settings, World
+from tests.fakes.callbacks import MemoryCallbacks
 from tests.fakes.clock import SeededChance, VirtualClock
 from tests.fakes.live import MemoryLive
 from tests.fakes.once import MemoryOnce
@@ -121,6 +122,7 @@ def scene() -> Scene:
         secrets=nothing,
         once=MemoryOnce(),
         create=create,
+        callbacks=MemoryCallbacks(),
         metrics=counts,
         log=JsonLog(strict=True, stream=lines, service=f"edge-{_scenes}", level="INFO"),
         settings=Settings(max_in_flight=4),

@@ -40,6 +40,7 @@ from tests.cases.parts import (
     Table,
 )
 from tests.contract import aws
+from tests.fakes.callbacks import MemoryCallbacks
 from tests.fakes.clock import SeededChance, VirtualClock
 from tests.fakes.live import MemoryLive
 from tests.fakes.objects import MemoryObjects
@@ -105,6 +106,7 @@ class Deployment:
             secrets=secrets_port,
             once=self.once,
             create=self._create,
+            callbacks=MemoryCallbacks(),
             metrics=self.metrics,
             log=JsonLog(strict=True, stream=self.lines, service=f"cases-{number}", level="INFO"),
             settings=Settings(max_in_flight=limit, callback_base=CALLBACK),

@@ -41,7 +41,7 @@ def one_event(place: Place, job_id: str, sends: int) -> None:
     job = place.job(job_id)
     assert (job.published_at is not None, job.due_at) == (True, None)
     ids = {(send.group, send.deduplication_id) for send in place.topic.sends}
-    assert ids == {(job_id, f"{job_id}.{job.incarnation}.{job.final_version}")}
+    assert ids == {(job_id, f"{job_id}-{job.incarnation}-{job.final_version}")}
     assert (len(place.topic.sends), len(place.topic.published)) == (sends, 1)
     assert sum("pub" in image for image in place.client.images) == 1
 

@@ -159,7 +159,7 @@ def test_case_51_a_function_behind_the_gateway_ends_before_the_gateway_does() ->
     """With every client of AWS inside, its resends included: no call outlives the caller, who would then ask again."""
     template = reading.load()
     behind = {name for name, _ in reading.events(template, "Api")} | {"Authorize"}
-    assert behind == {"Submit", "Jobs", "Webhook", "Authorize"}
+    assert behind == {"Submit", "Jobs", "Webhook", "Notify", "Authorize"}
     timeouts = {name: reading.functions(template)[name]["Timeout"] for name in behind}
     assert all(timeout <= 25 < GATEWAY_S for timeout in timeouts.values())
     config: Any = aws.config()

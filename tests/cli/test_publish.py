@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
+from moto import mock_aws
 
-from cli.publish import NotPublishedError, again
+from cli.publish import CallbackQueue, NotPublishedError, again, moment, since, touched
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
+from tests.contract import aws
 from tests.fakes.clock import SeededChance
 from tests.fakes.jobs import a_job
 from tests.fakes.store import MemoryStore
@@ -63,3 +66,66 @@ def test_unknown_job_is_refused(store: MemoryStore) -> None:
     """A slip in the id is told."""
     with pytest.raises(NotPublishedError, match="There is no job"):
         again(store, MemoryTopic(), "b" * 26)
+
+
+def test_all_that_ended_since_a_time_goes_again_under_its_first_ids(store: MemoryStore) -> None:
+    """Of one tenant, or of all; what ended before and what has not ended stays."""
+    kept(store, State.SUCCEEDED)
+    first = next(iter(store.jobs.values()))
+    rest = {
+        "before": replace(first, id="b" * 26, since=first.since - 1),
+        "open": replace(first, id="c" * 26, state=State.STORING),
+        "other": replace(first, id="d" * 26, tenant="zeta", state=State.FAILED),
+    }
+    store.jobs |= {job.id: job for job in rest.values()}
+    topic = MemoryTopic()
+    mine = list(since(store, topic, iter(store.jobs), first.since, first.tenant))
+    assert mine == [first.publication_id]
+    everyones = list(since(store, topic, iter(store.jobs), first.since, None))
+    assert everyones == [first.publication_id, rest["other"].publication_id]
+    assert [(send.deduplication_id, send.tenant) for send in topic.sends[1:]] == [
+        (first.publication_id, first.tenant),
+        (rest["other"].publication_id, "zeta"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("2027-01-15T08:00:00Z", 1_800_000_000_000), ("2027-01-15T09:00:00+01:00", 1_800_000_000_000)],
+)
+def test_a_time_is_read_with_its_zone(text: str, ms: int) -> None:
+    assert moment(text) == ms
+
+
+@pytest.mark.parametrize("text", ["2027-01-15T08:00:00", "yesterday", ""])
+def test_a_time_of_nobody_knows_which_clock_is_refused(text: str) -> None:
+    """An hour's jobs would be missing, or sent for nothing."""
+    with pytest.raises(ValueError, match=r"zone|Invalid"):
+        moment(text)
+
+
+def test_the_scan_finds_heads_by_the_time_they_ended() -> None:
+    """Not the other items of a job, nor those of before."""
+    with mock_aws():
+        client = aws.client("dynamodb", None)
+        aws.create_table(client, "jobs")
+        for job_id, at in (("a" * 26, 5), ("b" * 26, 4)):
+            client.put_item(
+                TableName="jobs",
+                Item={"pk": {"S": f"J#{job_id}"}, "sk": {"S": "H"}, "since": {"N": str(at)}},
+            )
+        client.put_item(TableName="jobs", Item={"pk": {"S": "C#callbacks"}, "sk": {"S": "acme"}, "since": {"N": "9"}})
+        assert list(touched(client, "jobs", 5)) == ["a" * 26]
+        client.close()
+
+
+def test_past_the_topic_an_event_goes_to_notifys_queue_as_the_topic_would_send_it() -> None:
+    """Raw, with its tenant as attribute."""
+    with mock_aws():
+        sqs = aws.client("sqs", None)
+        url = sqs.create_queue(QueueName="notify")["QueueUrl"]
+        CallbackQueue(sqs, url).publish('{"id": "e"}', group="g", deduplication_id="e", tenant="acme")
+        (got,) = sqs.receive_message(QueueUrl=url, MessageAttributeNames=["All"])["Messages"]
+        assert got["Body"] == '{"id": "e"}'
+        assert got["MessageAttributes"]["tenant"]["StringValue"] == "acme"
+        sqs.close()

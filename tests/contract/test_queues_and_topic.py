@@ -113,8 +113,8 @@ def test_a_message_to_store_names_the_job(mail: Mail) -> None:
 
 def test_a_publication_repeated_with_its_id_reaches_a_subscriber_once(mail: Mail) -> None:
     for _ in range(2):
-        mail.topic.publish('{"a":"ä"}', group="job-a", deduplication_id="job-a.inc.6")
-    mail.topic.publish('{"b":2}', group="job-b", deduplication_id="job-b.inc.6")
+        mail.topic.publish('{"a":"ä"}', group="job-a", deduplication_id="job-a-inc-6", tenant="acme")
+    mail.topic.publish('{"b":2}', group="job-b", deduplication_id="job-b-inc-6", tenant="acme")
     assert sorted(mail.published()) == ['{"a":"ä"}', '{"b":2}']
 
 
@@ -126,7 +126,8 @@ def test_a_queue_or_topic_that_does_not_exist_is_a_configuration_error(place: tu
     url = "http://127.0.0.1/000000000000/nowhere"
     with pytest.raises(ConfigurationError, match="send_message"):
         SqsQueues(sqs, dispatch_url=url, store_url=url, urgent_url=url).store("job-a")
+    topic = SnsTopic(sns, "arn:aws:sns:us-east-1:000000000000:nowhere.fifo")
     with pytest.raises(ConfigurationError, match="publish"):
-        SnsTopic(sns, "arn:aws:sns:us-east-1:000000000000:nowhere.fifo").publish("x", group="a", deduplication_id="b")
+        topic.publish("x", group="a", deduplication_id="b", tenant="acme")
     sqs.close()
     sns.close()

@@ -12,6 +12,7 @@ import pytest
 from local.stack.template import Template
 from mediajobs import uploads
 from mediajobs.adapters.idempotency import EXPIRES_S
+from mediajobs.callbacks import LIFE_MS
 from mediajobs.jobs.due import KEY_MARGIN_MS, LEASE_MS, PUBLISH_MS, STORE_MS
 from mediajobs.ports import Settings
 from mediajobs.signatures.common import TOLERANCE_S
@@ -40,6 +41,7 @@ LIFETIMES = {
     "our record of a tick": f"{EXPIRES_S['reconcile'] // 3600} hour",
     "SNS's own memory of a publication's id": "5 minutes",
     "a message in a queue": f"{DISPATCH_QUEUE['MessageRetentionPeriod'] // 86_400} days",
+    "an event on its way to a tenant's receiver": f"{LIFE_MS // 86_400_000} days",
     "a provider's key, less than its `key_life_s`": f"{KEY_MARGIN_MS // 1000} seconds",
     "a claim's lease": f"{LEASE_MS // 1000} seconds",
     "a message of dispatch, hidden from others": f"{DISPATCH_QUEUE['VisibilityTimeout']} seconds",

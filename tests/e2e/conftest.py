@@ -21,10 +21,10 @@ from tests.e2e.schedule import Metronome
 from tests.e2e.truth import Provider, Subscriber, changed, rows
 
 ORDER = (
-    "test_cancel", "test_people", "test_happy", "test_submit_faults", "test_event_faults", "test_result_faults",
-    "test_burst", "test_killed", "test_blocked", "test_idempotency", "test_uploads", "test_misuse_of_submit",
-    "test_misuse_of_routes", "test_misuse_of_webhooks", "test_live", "test_laptop_stack", "test_slow_ends",
-    "test_whole_run", "test_redeploy",
+    "test_cancel", "test_people", "test_happy", "test_callbacks", "test_submit_faults", "test_event_faults",
+    "test_result_faults", "test_burst", "test_killed", "test_blocked", "test_idempotency", "test_uploads",
+    "test_misuse_of_submit", "test_misuse_of_routes", "test_misuse_of_webhooks", "test_live", "test_laptop_stack",
+    "test_slow_ends", "test_whole_run", "test_redeploy",
 )  # fmt: skip
 HERE = Path(__file__).parent
 

@@ -14,6 +14,7 @@ class Publication:
     message: str
     group: str
     deduplication_id: str
+    tenant: str = ""
 
 
 @dataclass
@@ -27,11 +28,11 @@ class MemoryTopic:
     fail: int = 0
     cut: int = 0
 
-    def publish(self, message: str, *, group: str, deduplication_id: str) -> None:
+    def publish(self, message: str, *, group: str, deduplication_id: str, tenant: str) -> None:
         if self.fail:
             self.fail -= 1
             raise Retryable("the topic did not answer")
-        self.sends.append(Publication(message=message, group=group, deduplication_id=deduplication_id))
+        self.sends.append(Publication(message=message, group=group, deduplication_id=deduplication_id, tenant=tenant))
         if self.cut:
             self.cut -= 1
             raise Retryable("the topic's answer was lost")

@@ -27,6 +27,7 @@ FOR_WORK = {
     "dispatch": {"boto3", "batch", "parser", "parameters", "pydantic", "requests"},
     "store": {"boto3", "batch", "parser", "parameters", "pydantic", "requests"},
     "reconcile": {"boto3", "idempotency", "parameters", "pydantic", "requests"},
+    "notify": {"boto3", "batch", "requests"},
 }
 # Powertools' logger brings it.
 ALWAYS = {"jmespath"}

@@ -176,7 +176,7 @@ def test_the_watch_sees_a_publication_under_two_ids() -> None:
     town.scheduler.run(START + 60_000)
     assert watch.found == []
     (sent,) = town.topic.sends
-    town.topic.publish(sent.message, group=sent.group, deduplication_id=sent.deduplication_id + "1")
+    town.topic.publish(sent.message, group=sent.group, deduplication_id=sent.deduplication_id + "1", tenant="a")
     watch._published()
     assert watch.found
 

@@ -22,6 +22,7 @@ from mediajobs.steps.relay import relay
 from mediajobs.steps.submit import Submission, submit
 from mediajobs.steps.tokens import webhook_url
 from mediajobs.steps.worker import work
+from tests.fakes.callbacks import MemoryCallbacks
 from tests.fakes.clock import SeededChance, VirtualClock
 from tests.fakes.http import ScriptedHttp
 from tests.fakes.live import MemoryLive
@@ -90,6 +91,7 @@ class Stage:
         self.http = ScriptedHttp()
         self.secrets = MemorySecrets()
         self.once = MemoryOnce()
+        self.callbacks = MemoryCallbacks()
         self.metrics = Counters()
         self.log = Lines()
         self.sim = ScriptedAdapter("sim", traits=traits)
@@ -106,6 +108,7 @@ class Stage:
             secrets=self.secrets,
             once=self.once,
             create=self._create,
+            callbacks=self.callbacks,
             metrics=self.metrics,
             log=self.log,
             settings=Settings(max_in_flight=limit, callback_base=callback_base, live_endpoint=live_endpoint),

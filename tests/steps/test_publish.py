@@ -25,7 +25,7 @@ def test_an_ended_job_is_sent_once_with_its_metadata_and_no_prompt() -> None:
     assert publish(stage.world, job)
     (send,) = stage.topic.sends
     said = json.loads(send.message)
-    assert (send.group, send.deduplication_id) == (job.id, f"{job.id}.{job.incarnation}.{job.final_version}")
+    assert (send.group, send.deduplication_id) == (job.id, f"{job.id}-{job.incarnation}-{job.final_version}")
     assert (said["status"], said["metadata"], said["final_version"]) == ("succeeded", {"n": "first"}, job.final_version)
     assert "bicycle" not in send.message
 

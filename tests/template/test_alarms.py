@@ -13,7 +13,7 @@ OURS = (
     "PollBlockedAlarm",
     "WebhookMisconfiguredAlarm",
 )
-ALL = (*OURS, "DeadLetterAlarm", "RelayBehindAlarm", "ApiErrorsAlarm", "UndeliveredAlarm")
+ALL = (*OURS, "DeadLetterAlarm", "RelayBehindAlarm", "ApiErrorsAlarm", "UndeliveredAlarm", "CallbackDeadLetterAlarm")
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def alarms(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_alarms_are_those_the_design_asks_for(alarms: dict[str, dict[str, Any]]) -> None:
-    """Heartbeat, attention, paused provider, refused polls, dead letters, relay, API, undelivered."""
+    """Heartbeat, attention, paused provider, refused polls, dead letters, relay, API, undelivered, callbacks."""
     assert set(alarms) == set(ALL)
 
 

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
+from mediajobs.adapters.http import WITHIN_A_CALL
+from mediajobs.backoff import JITTER
+from mediajobs.callbacks import LIFE_MS, LONGEST_WAIT_MS
 from mediajobs.jobs.due import LEASE_MS
 from tests.template.reading import events, functions, of_type, text
 
 QUEUES = {"DispatchQueue": "Dispatch", "StoreQueue": "Store", "UrgentQueue": "Store"}
+CONSUMED = QUEUES | {"NotifyQueue": "Notify"}
 FOURTEEN_DAYS = 14 * 24 * 3600
 
 
@@ -17,12 +21,12 @@ def queues(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return of_type(template, "AWS::SQS::Queue")
 
 
-@pytest.mark.parametrize("queue", QUEUES)
+@pytest.mark.parametrize("queue", CONSUMED)
 def test_message_stays_hidden_longer_than_its_function_runs(
     template: dict[str, Any], queues: dict[str, dict[str, Any]], queue: str
 ) -> None:
     """AWS refuses the mapping otherwise, and a message would be worked on twice at once."""
-    assert queues[queue]["VisibilityTimeout"] > functions(template)[QUEUES[queue]]["Timeout"]
+    assert queues[queue]["VisibilityTimeout"] > functions(template)[CONSUMED[queue]]["Timeout"]
 
 
 def test_redelivered_message_finds_the_lease_over(template: dict[str, Any], queues: dict[str, dict[str, Any]]) -> None:
@@ -154,3 +158,32 @@ def test_what_the_subscriber_refuses_is_kept(template: dict[str, Any]) -> None:
     assert statement["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Ref": "Topic"}}}
     for name in ("Subscription", "UndeliveredQueue", "UndeliveredQueuePolicy", "UndeliveredAlarm"):
         assert resources[name]["Condition"] == "HasSubscriber"
+
+
+def test_notify_is_bounded_and_takes_one_event_at_a_time(template: dict[str, Any]) -> None:
+    """Receivers that hang can hold ten functions at most, for ten seconds each."""
+    (event,) = [event for name, event in events(template, "SQS") if name == "Notify"]
+    assert _concurrency(event) == 10
+    assert functions(template)["Notify"]["Timeout"] >= 2 * WITHIN_A_CALL.answer_s
+    assert "RecursiveLoop" not in functions(template)["Notify"]
+
+
+def test_an_event_outlives_its_three_days(queues: dict[str, dict[str, Any]]) -> None:
+    """Retention is longer than its life; the receive count ends it much later than notify does."""
+    queue = queues["NotifyQueue"]
+    assert queue["MessageRetentionPeriod"] * 1000 > LIFE_MS
+    assert queue["RedrivePolicy"] == {
+        "deadLetterTargetArn": {"Fn::GetAtt": "NotifyDeadLetterQueue.Arn"},
+        "maxReceiveCount": 1000,
+    }
+    assert LONGEST_WAIT_MS * (1 + JITTER) < 12 * 3_600_000  # the longest that SQS hides a message
+    assert "FifoQueue" not in queue
+
+
+def test_nothing_feeds_notify_until_somebody_is_registered(template: dict[str, Any]) -> None:
+    """No subscription of its queue stands in the template; the topic alone may send to it."""
+    endpoints = [text(each["Endpoint"]) for each in of_type(template, "AWS::SNS::Subscription").values()]
+    assert endpoints == ["SubscriberQueueArn", "AlarmEmail"]
+    (statement,) = template["Resources"]["NotifyQueuePolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Principal"] == {"Service": "sns.amazonaws.com"}
+    assert statement["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Ref": "Topic"}}}

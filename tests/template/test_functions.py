@@ -10,7 +10,7 @@ from mediajobs.config import Config
 from mediajobs.log import NAMESPACE, SERVICE
 from tests.template.reading import ROOT, environment, events, functions
 
-NAMES = ("Authorize", "Submit", "Jobs", "Relay", "Dispatch", "Webhook", "Reconcile", "Store")
+NAMES = ("Authorize", "Submit", "Jobs", "Relay", "Dispatch", "Webhook", "Reconcile", "Store", "Notify")
 WIRING = ROOT / "shared" / "mediajobs" / "wiring.py"
 
 
@@ -97,6 +97,7 @@ PORTS = {
     "tokens": {"TOKENS_SECRET"},
     "objects": {"BUCKET"},
     "live": {"LIVE_URL"},
+    "callbacks": {"TOPIC_ARN", "NOTIFY_QUEUE_URL", "NOTIFY_QUEUE_ARN", "NOTIFY_DEAD_LETTER_URL"},
 }
 # These two sign webhook URLs or know them again; one secret of "secrets" more.
 ALSO = {"Dispatch": {"TOKENS_SECRET"}, "Webhook": {"TOKENS_SECRET"}}

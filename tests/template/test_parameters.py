@@ -12,6 +12,7 @@ OUTPUTS = {
     "ApiUrl", "ApiId", "StageName", "WebhookUrlPattern", "ProviderSecretPrefix", "TopicArn", "AlarmTopicArn",
     "TableName", "IdempotencyTableName", "BucketName", "DispatchQueueUrl", "StoreQueueUrl", "UrgentQueueUrl",
     "DeadLetterQueueUrl", "UndeliveredQueueUrl", "LiveApiId",
+    "NotifyQueueUrl", "NotifyDeadLetterQueueUrl",
 }  # fmt: skip
 
 
@@ -118,7 +119,7 @@ def test_local_changes_wiring_only(template: dict[str, Any]) -> None:
     function is told where it runs.
     """
     users = [name for name, resource in template["Resources"].items() if "'OnAws'" in str(resource)]
-    assert users == ["Dispatch", "Store", "BucketPolicy"]
+    assert users == ["Dispatch", "Store", "Notify", "BucketPolicy"]
     created = [name for name, resource in template["Resources"].items() if resource.get("Condition") == "CreatesLive"]
     assert created == ["LiveApi", "LiveChannels", "LiveAsksAuthorize"]
     for properties in functions(template).values():

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mediajobs.adapters.callbacks import PARTITION
 from tests.template.reading import environment, events, functions, granted, of_type, role_of, statements, text
 from tests.template.test_functions import NAMES
 
@@ -76,7 +77,6 @@ def test_secrets_are_only_read(template: dict[str, Any]) -> None:
 # A variable is given exactly to those whose role can use what it names.
 NEEDS = {
     "IDEMPOTENCY_TABLE": ("dynamodb:PutItem", "IdempotencyTable.Arn"),
-    "TOPIC_ARN": ("sns:Publish", "Topic"),
     "DISPATCH_QUEUE_URL": ("sqs:SendMessage", "DispatchQueue.Arn"),
     "STORE_QUEUE_URL": ("sqs:SendMessage", "StoreQueue.Arn"),
     "URGENT_QUEUE_URL": ("sqs:SendMessage", "UrgentQueue.Arn"),
@@ -191,7 +191,11 @@ def test_consumers_may_take_from_their_queue_alone(template: dict[str, Any]) -> 
     consumers: dict[str, set[str]] = {}
     for name, event in events(template, "SQS"):
         consumers.setdefault(name, set()).add(text(event["Queue"]))
-    assert consumers == {"Dispatch": {"DispatchQueue.Arn"}, "Store": {"StoreQueue.Arn", "UrgentQueue.Arn"}}
+    assert consumers == {
+        "Dispatch": {"DispatchQueue.Arn"},
+        "Store": {"StoreQueue.Arn", "UrgentQueue.Arn"},
+        "Notify": {"NotifyQueue.Arn"},
+    }
     taking = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
     for name in NAMES:
         allowed = {pair for pair in granted(template, name) if pair[0] in taking}
@@ -209,6 +213,33 @@ def test_relay_may_read_the_stream_and_hand_over_what_it_gives_up(template: dict
 def test_dispatch_cannot_send_to_a_queue(template: dict[str, Any]) -> None:
     """Lambda stops a function that feeds its own queue at the 17th hop, so waiting goes through the table."""
     assert not [pair for pair in granted(template, "Dispatch") if pair[0] == "sqs:SendMessage"]
+
+
+def test_topic_is_published_to_by_two_and_subscribed_to_by_notify(template: dict[str, Any]) -> None:
+    """Notify makes its own subscription and filters it; it can neither publish nor take another's away."""
+    may = {name: {action for action, what in granted(template, name) if what == "Topic"} for name in NAMES}
+    subscribing = {"sns:ListSubscriptionsByTopic", "sns:Subscribe", "sns:SetSubscriptionAttributes"}
+    publishing = {"sns:Publish"}
+    assert {name: actions for name, actions in may.items() if actions} == {
+        "Relay": publishing,
+        "Reconcile": publishing,
+        "Notify": subscribing,
+    }
+    assert {name for name in NAMES if "TOPIC_ARN" in environment(template, name)} == {"Relay", "Reconcile", "Notify"}
+
+
+def test_notify_sees_registrations_only(template: dict[str, Any]) -> None:
+    """It speaks to the world outside, so it must not be able to show a job; the prefix is that of its adapter."""
+    (statement,) = [s for s in statements(template, "NotifyRole") if "dynamodb:GetItem" in s["Action"]]
+    assert statement["Action"] == ["dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem"]
+    assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["C#*"]}}
+    assert PARTITION.startswith("C#")
+
+
+def test_notify_cannot_send_to_its_own_queue(template: dict[str, Any]) -> None:
+    """Lambda would stop it at the 17th hop: it hides a message, and gives one up to the dead-letter queue."""
+    sent_to = {resource for action, resource in granted(template, "Notify") if action == "sqs:SendMessage"}
+    assert sent_to == {"NotifyDeadLetterQueue.Arn"}
 
 
 def test_scheduler_may_start_reconcile_and_nothing_else(template: dict[str, Any]) -> None:

@@ -55,7 +55,8 @@ class Limits:
     stream_s: float = 840.0
 
 
-# For a function that is itself waited for: two questions and what is written then must end within its 25 s.
+# For a function that is itself waited for, or must not wait long for one of many receivers: two questions, and what is
+# written then, end within its 25 s.
 WITHIN_A_CALL = Limits(connect_s=3.0, read_s=8.0, answer_s=10.0)
 
 
@@ -128,6 +129,12 @@ class WebHttp:
     def get(self, request: Request) -> Response:
         return self._ask(self._pooled, request, {})
 
+    def post(self, request: Request, rules: LinkRules, *, most: int) -> Response:
+        links.check(links.parse(request.url), rules)
+        allowed = partial(links.check_address, allow_private=rules.allow_private)
+        with closing(Transport(pool_connections=1, pool_maxsize=1)) as transport:
+            return self._ask(transport, request, {"Connection": "close"}, check=allowed, most=most)
+
     def stream(self, url: str, headers: dict[str, str], rules: LinkRules, rest: Rest | None = None) -> Stream:
         """`headers` are credentials: they go to `rules.credential_hosts` only, and not on once a redirect has left
         the first host, not even back to it.
@@ -173,13 +180,21 @@ class WebHttp:
             url = links.follow(url, location.encode("latin-1", "replace").decode("utf-8", "replace"))
         raise UnsafeUrl(f"more than {links.MOST_REDIRECTS} redirects")
 
-    def _ask(self, transport: Transport, request: Request, extra: dict[str, str]) -> Response:
-        """The whole exchange of a request with a small answer."""
-        with self._exchange(self._limits.answer_s, None) as exchange:
+    def _ask(
+        self,
+        transport: Transport,
+        request: Request,
+        extra: dict[str, str],
+        *,
+        check: AddressCheck | None = None,
+        most: int | None = None,
+    ) -> Response:
+        """The whole exchange of a request with a small answer; `most` bytes of it, where only those are of interest."""
+        with self._exchange(self._limits.answer_s, check) as exchange:
             try:
                 answer = self._send(exchange, transport, request, extra)
                 with closing(answer.raw):
-                    body = _body(answer)
+                    body = _body(answer) if most is None else answer.raw.read(most) if most else b""
             except _FAULTS as fault:
                 raise exchange.failed(fault) from fault
             if exchange.expired:

@@ -19,13 +19,14 @@ class SnsTopic:
         self._client = client
         self._topic_arn = topic_arn
 
-    def publish(self, message: str, *, group: str, deduplication_id: str) -> None:
+    def publish(self, message: str, *, group: str, deduplication_id: str, tenant: str) -> None:
         try:
             self._client.publish(
                 TopicArn=self._topic_arn,
                 Message=message,
                 MessageGroupId=group,
                 MessageDeduplicationId=deduplication_id,
+                MessageAttributes={"tenant": {"DataType": "String", "StringValue": tenant}},
             )
         except (ClientError, BotoCoreError) as error:
             raise translated(error, "publish") from error

@@ -157,6 +157,50 @@ class JobList(_Shape):
     cursor: str | None = Field(description="null on the last page.")
 
 
+class EventOutput(_Shape):
+    """A stored and checked result; its URL is had by reading the job."""
+
+    content_type: str
+    size: int
+    sha256: str
+    width: int | None = Field(default=None, description="Pixels, as it is shown; left out where the file is vague.")
+    height: int | None = None
+    duration_ms: int | None = None
+    kept_until: Time | None = Field(default=None, description="Until then the file is kept.")
+
+
+class Event(_Shape):
+    """An ended job, as the topic and a callback tell it. Fields may be added under the same schema_version."""
+
+    schema_version: Literal["1"]
+    type: Literal["job.succeeded", "job.failed", "job.canceled"]
+    id: str = Field(
+        pattern=r"^[a-z2-7]{26}-[a-z0-9]{13}-[0-9]+$",
+        description="The same for every repeat: the topic's deduplication id, a callback's webhook-id.",
+    )
+    timestamp: Time = Field(description="When the job ended.")
+    final_version: int = Field(
+        description="Of two events about one job the one with the greater number is right; there is a second one only "
+        "after a restore of the table."
+    )
+    request_id: RequestId
+    status: Literal["succeeded", "failed", "canceled"]
+    stage: None
+    provider_stage: None
+    provider: str
+    model: str
+    progress: int = Field(ge=0, le=100)
+    attention: Attention | None
+    findings: list[Finding]
+    cancel_requested: bool
+    outputs: list[EventOutput]
+    error: Failure | None
+    metadata: dict[str, str] = Field(description="The caller's own; empty where the input is gone, after 60 days.")
+    created_at: Time
+    updated_at: Time
+    history: list[Entry]
+
+
 class Pause(_Shape):
     """Why nothing is submitted to a provider for now."""
 
@@ -172,6 +216,31 @@ class Provider(_Shape):
     in_flight: int
     limit: int
     pause: Pause | None
+
+
+class CallbackSecret(_Shape):
+    """When a secret was made and how long it is signed with; itself it is never shown again."""
+
+    since: Time
+    until: Time | None = Field(description="null: until it is rotated.")
+
+
+class Callback(_Shape):
+    """Where a tenant's events go, and how its receiver fares."""
+
+    tenant: str
+    url: str
+    status: Literal["active", "ended"]
+    since: Time
+    ended_at: Time | None
+    ended_by: Literal["operator", "gone"] | None = Field(description="gone: the receiver answered 410.")
+    failing_since: Time | None
+    failures: int = Field(description="Attempts that failed in a row.")
+    trouble: str | None = Field(description="The last failure.")
+    secrets: list[CallbackSecret]
+    secret: str | None = Field(
+        default=None, description="The new signing secret, shown this once: after a first registration and a rotation."
+    )
 
 
 class Received(_Shape):

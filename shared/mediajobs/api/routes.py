@@ -161,6 +161,55 @@ ROUTES: tuple[Route, ...] = (
         )
     ),
     Route(
+        operation="get_callback",
+        method="GET",
+        path="/v1/callbacks/{tenant}",
+        function="notify",
+        summary="Read a tenant's callback (scope operator)",
+        parameters=("Tenant",),
+        answers={200: "Callback"},
+        problems=(*_ALWAYS, 404),
+    ),
+    Route(
+        operation="register_callback",
+        method="POST",
+        path="/v1/callbacks/{tenant}",
+        function="notify",
+        summary="Register a URL for a tenant's callbacks, or move them to another one (scope operator)",
+        detail=(
+            "The URL is sent a challenge and must give it back, else nothing changes. A first registration answers "
+            "with the secret that signs its events; a later one keeps the secrets. It may take some minutes until "
+            "events come: send those again that were missed."
+        ),
+        parameters=("Tenant",),
+        body="CallbackChange",
+        answers={200: "Callback"},
+        problems=(400, *_ALWAYS, 404, 413, 422),
+    ),
+    Route(
+        operation="rotate_callback",
+        method="POST",
+        path="/v1/callbacks/{tenant}/rotate",
+        function="notify",
+        summary="Make a new secret for a tenant's callbacks (scope operator)",
+        detail="Until the overlap is over each event carries a signature by every secret in force.",
+        parameters=("Tenant",),
+        body="Rotation",
+        answers={200: "Callback"},
+        problems=(400, *_ALWAYS, 404, 409, 413, 422),
+    ),
+    Route(
+        operation="end_callback",
+        method="DELETE",
+        path="/v1/callbacks/{tenant}",
+        function="notify",
+        summary="End a tenant's callbacks (scope operator)",
+        detail="What is on its way is dropped too.",
+        parameters=("Tenant",),
+        answers={200: "Callback"},
+        problems=(*_ALWAYS, 404),
+    ),
+    Route(
         operation="receive_webhook",
         method="POST",
         path="/v1/webhooks/{provider}",

@@ -117,6 +117,25 @@ class ProviderChange(_Strict):
         return self
 
 
+class CallbackChange(_Strict):
+    """Where a tenant is to hear of its jobs."""
+
+    url: Annotated[str, StringConstraints(min_length=1, max_length=2048)] = Field(
+        description="https, at a public address. Whoever is there is sent a challenge first."
+    )
+
+
+class Rotation(_Strict):
+    """A new secret for a tenant's callbacks."""
+
+    overlap_s: int = Field(
+        default=86_400,
+        ge=0,
+        le=604_800,
+        description="Seconds for which events are signed with the old secrets too; 0 ends those at once.",
+    )
+
+
 class Listing(_Strict):
     """The query of a list, once its words are read."""
 

@@ -147,8 +147,11 @@ class Job:
 
     @property
     def publication_id(self) -> str:
-        """The same for every try to publish this job's end. Needs `final_version`."""
-        return f"{self.id}.{self.incarnation}.{self.final_version}"
+        """The same for every try to publish this job's end. Needs `final_version`.
+
+        No dot in it: Standard Webhooks signs `id.timestamp.body`.
+        """
+        return f"{self.id}-{self.incarnation}-{self.final_version}"
 
 
 def request_id(tenant: str, key: str) -> str:

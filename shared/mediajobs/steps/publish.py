@@ -34,6 +34,7 @@ def _send(world: World, job: Job) -> str:
         json.dumps(message(job, metadata), sort_keys=True),
         group=job.id,
         deduplication_id=job.publication_id,
+        tenant=job.tenant,
     )
     world.metrics.count("Published", state=str(job.state))
     return job.publication_id

@@ -163,7 +163,7 @@ class TapeTopic:
     def __init__(self, tape: Tape) -> None:
         self._ask = tape.ask
 
-    def publish(self, message: str, *, group: str, deduplication_id: str) -> None:
+    def publish(self, message: str, *, group: str, deduplication_id: str, tenant: str) -> None:
         self._ask("publish", deduplication_id, IDS.index(group), json.loads(message)["status"])
 
 
@@ -284,6 +284,7 @@ def world_of(
         secrets=secrets,
         once=TapeOnce(tape, kept, trusts_progress=trusts_progress),
         create=lambda job: submit_once(store, job),
+        callbacks=secrets,  # not explored
         metrics=quiet,
         log=quiet,
         settings=Settings(max_in_flight=limit, callback_base="https://me.test"),

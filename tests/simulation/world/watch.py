@@ -169,14 +169,14 @@ class Watch:
         ids: dict[str, set[str]] = defaultdict(set)
         told: dict[str, str] = {}
         for send in self.town.topic.published:
-            job_id, incarnation, _ = send.deduplication_id.split(".")
-            ids[f"{job_id}.{incarnation}"].add(send.deduplication_id)
-            told[f"{job_id}.{incarnation}"] = json.loads(send.message)["status"]
+            job_id, incarnation, _ = send.deduplication_id.split("-")
+            ids[f"{job_id}-{incarnation}"].add(send.deduplication_id)
+            told[f"{job_id}-{incarnation}"] = json.loads(send.message)["status"]
         for name, several in ids.items():
             self._must(len(several) == 1 or self.restored, f"I5 {name[:6]} was published as {sorted(several)}")
         for job in self.town.table.jobs.values():
             if job.published_at is not None:
-                said = told.get(f"{job.id}.{job.incarnation}")
+                said = told.get(f"{job.id}-{job.incarnation}")
                 self._must(said == str(job.state), f"I5 {job.id[:6]} is {job.state}, published: {said}")
 
     def _true(self, job: Job) -> None:
