@@ -50,7 +50,7 @@ export async function follow({ getJob, onChange = () => {}, signal, patience = {
 
 /** Until the job has ended; throws Dropped. A new socket is open before the old one is closed. */
 async function listen(view, limits, signal) {
-  let socket = await open(view, limits);
+  let socket = await open(view, limits, signal);
   try {
     while (!view.ended) {
       signal?.throwIfAborted();
@@ -59,7 +59,7 @@ async function listen(view, limits, signal) {
         await view.read();
         if (!view.job.live) return;
         const old = socket;
-        socket = await open(view, limits);
+        socket = await open(view, limits, signal);
         old.close();
         continue;
       }
@@ -71,9 +71,9 @@ async function listen(view, limits, signal) {
   }
 }
 
-async function open(view, limits) {
+async function open(view, limits, signal) {
   const { live } = view.job;
-  const socket = new Channel(live);
+  const socket = new Channel(live, signal);
   try {
     await socket.subscribe(live.channel, limits.answer);
     await view.read(); // what was told before anybody listened
@@ -136,7 +136,8 @@ class Channel {
   #waiting = null;
   #dropped = null;
 
-  constructor(live) {
+  constructor(live, signal) {
+    signal?.addEventListener("abort", () => this.#arrived(null), { once: true });
     const host = new URL(live.endpoint).host.replace(".appsync-realtime-api.", ".appsync-api.");
     this.#shown = { host, Authorization: live.token };
     const header = btoa(JSON.stringify(this.#shown)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from mediajobs import views
 from mediajobs.messages import Progress
 from mediajobs.signatures.channels import channel
-from tests.live.followers import CLIENTS, Client, shown, start, until
+from tests.live.followers import CLIENTS, NODE, Client, shown, start, until
 from tests.live.place import Place
 
 
@@ -133,3 +135,18 @@ def test_late_and_repeated_events_change_nothing(place: Place, kind: str) -> Non
         say(99)
     assert ended_well(client)
     assert [job["status"] for _, job in client.seen][-1] == "succeeded"
+
+
+def test_a_page_that_is_left_stops_listening_at_once(place: Place) -> None:
+    """Not only when the next event comes."""
+    script = Path(__file__).with_name("leave.mjs")
+    with subprocess.Popen([NODE, script, place.url], stdout=subprocess.PIPE, text=True) as page:
+        try:
+            until(lambda: place.api.listening() == 1, "listening")
+            place.tick(10)
+            until(lambda: place.api.listening() == 0, "nobody listens")
+            assert page.wait(60) == 0
+        finally:
+            page.kill()
+        assert page.stdout is not None
+        assert page.stdout.read() == "AbortError"
