@@ -1,4 +1,4 @@
-"""The laptop's Events API is the template's, and the emulator asks about each operation by the mode that AWS has for it."""
+"""The laptop's Events API is the template's; the emulator asks about each operation by the mode that AWS has for it."""
 
 from __future__ import annotations
 
