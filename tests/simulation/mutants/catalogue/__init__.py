@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.simulation.mutants.catalogue import (
+    callbacks,
     downloads,
     edges,
     ends,
@@ -26,6 +27,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *edges.MUTANTS,
     *files.MUTANTS,
     *live.MUTANTS,
+    *callbacks.MUTANTS,
     *restored.MUTANTS,
 )
 QUICK: tuple[Mutant, ...] = tuple(mutant for mutant in MUTANTS if mutant.quick)

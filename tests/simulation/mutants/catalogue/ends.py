@@ -14,8 +14,8 @@ MUTANTS = (
         why="H9",
         breaks="a finding after the end makes a second event of the same job",
         file="jobs/model.py",
-        old="{self.id}.{self.incarnation}.{self.final_version}",
-        new="{self.id}.{self.incarnation}.{self.version}",
+        old="{self.id}-{self.incarnation}-{self.final_version}",
+        new="{self.id}-{self.incarnation}-{self.version}",
         tests=(*CORE, *PUBLISH),
     ),
     Mutant(
@@ -23,8 +23,8 @@ MUTANTS = (
         why="H10",
         breaks="a later job of the same key is taken for one that was published long ago",
         file="jobs/model.py",
-        old="{self.id}.{self.incarnation}.{self.final_version}",
-        new="{self.id}.{self.final_version}",
+        old="{self.id}-{self.incarnation}-{self.final_version}",
+        new="{self.id}-{self.final_version}",
         tests=(*CORE, *PUBLISH),
     ),
     Mutant(
