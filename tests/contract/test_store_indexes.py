@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
 from mediajobs.errors import BadRequest
@@ -134,6 +136,14 @@ def test_an_answered_question_leaves_the_attention_list(store: Store) -> None:
     assert store.list_attention(5, None).ids == (job.id,)
     assert isinstance(store.write(changed(job, attention=None)), Written)
     assert store.list_attention(5, None).ids == ()
+
+
+@pytest.mark.parametrize("text", ["a" * 1001, "é" * 501])
+def test_a_cursor_longer_than_any_key_is_a_bad_request(store: Store, text: str) -> None:
+    """In bytes, as DynamoDB counts: it would refuse the query, and the caller be told that we failed."""
+    cursor = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    with pytest.raises(BadRequest, match="cursor"):
+        store.list_jobs("acme", 5, cursor)
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "%%%", "Zm9v!", "8J-YgA==x", "//8", "a" * 5000])

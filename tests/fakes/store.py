@@ -266,6 +266,6 @@ def _read(cursor: str) -> str:
         place = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except ValueError as error:
         raise BadRequest("`cursor` is not one that this list gave out; leave it away to start.") from error
-    if not place:
+    if not 0 < len(place.encode()) <= 1000:
         raise BadRequest("`cursor` is not one that this list gave out; leave it away to start.")
     return place

@@ -15,6 +15,8 @@ from mediajobs.adapters.table.items import job_id_of
 from mediajobs.errors import BadRequest
 from mediajobs.messages import Page
 
+MOST_KEY_BYTES = 1000  # of the 1,024 that a sort key may have; DynamoDB refuses to look for a longer one
+
 
 class Queries:
     """The part of the store that reads indexes. They lag behind: whoever acts on an entry loads the job first."""
@@ -70,10 +72,11 @@ def _cursor(place: str) -> str:
 
 def _read_cursor(cursor: str) -> str:
     try:
-        place = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        place = raw.decode()
     except (binascii.Error, ValueError) as error:
         raise _not_ours() from error
-    if not place or len(place) > 1000:
+    if not 0 < len(raw) <= MOST_KEY_BYTES:
         raise _not_ours()
     return place
 
