@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mediajobs import wiring
-from mediajobs.errors import NoAnswer, NotSent, UnsafeUrl
+from mediajobs.errors import NoAnswer, NotSent, Retryable, UnsafeUrl
 from mediajobs.messages import Request, Response
 from mediajobs.ports import LinkRules
 from tests.api import events
@@ -200,3 +200,34 @@ def test_of_two_registrations_at_once_the_topic_hears_of_both(edge: Edge) -> Non
     edge.callbacks.listen = listen  # type: ignore[method-assign]
     edge.call("POST", body={"url": URL})
     assert edge.callbacks.heard == [("acme",), ("acme", "zeta")]
+
+
+def test_a_secret_that_nobody_was_shown_is_made_anew(edge: Edge) -> None:
+    """The topic fails after the registration stands: sent again, the request must not answer without a secret."""
+    listen = edge.callbacks.listen
+
+    def fails(_: object) -> None:
+        raise Retryable("subscribe: Throttled")
+
+    edge.callbacks.listen = fails  # type: ignore[method-assign]
+    assert edge.call("POST", body={"url": URL})[0] == 503
+    assert edge.callbacks.registered() == ()
+    edge.callbacks.listen = listen  # type: ignore[method-assign]
+    status, made = edge.call("POST", body={"url": URL})
+    assert (status, made["secret"]) == (200, edge.callbacks.rows["acme"].secrets[0].value)
+    assert edge.callbacks.heard[-1] == ("acme",)
+
+
+def test_a_move_that_the_topic_did_not_hear_of_keeps_its_secrets(edge: Edge) -> None:
+    edge.call("POST", body={"url": URL})
+    (secret,) = edge.callbacks.rows["acme"].secrets
+    listen = edge.callbacks.listen
+
+    def fails(_: object) -> None:
+        raise Retryable("subscribe: Throttled")
+
+    edge.callbacks.listen = fails  # type: ignore[method-assign]
+    assert edge.call("POST", body={"url": URL + "2"})[0] == 503
+    edge.callbacks.listen = listen  # type: ignore[method-assign]
+    assert edge.callbacks.rows["acme"].secrets == (secret,)
+    assert edge.callbacks.registered() == ("acme",)

@@ -5,10 +5,21 @@ from __future__ import annotations
 import base64
 import json
 import re
+from dataclasses import replace
 
 from mediajobs import callbacks
 from mediajobs.callbacks import Ended, Registration
-from mediajobs.errors import Conflict, Forbidden, NoAnswer, NotFound, NotSent, Unavailable, Unprocessable, UnsafeUrl
+from mediajobs.errors import (
+    Conflict,
+    Forbidden,
+    MediaJobsError,
+    NoAnswer,
+    NotFound,
+    NotSent,
+    Unavailable,
+    Unprocessable,
+    UnsafeUrl,
+)
 from mediajobs.messages import Caller
 from mediajobs.ports import World
 from mediajobs.steps.notify import listen, send
@@ -45,7 +56,14 @@ def register(world: World, caller: Caller, tenant: str, address: str) -> tuple[R
         secret, after = None, callbacks.moved(before, address)
     _challenge(world, after)
     saved = _save(world, before, after)
-    listen(world)
+    try:
+        listen(world)
+    except MediaJobsError:
+        if secret is not None:
+            # Its secret was shown to nobody: sent again, the same request makes another one.
+            kept = replace(after, revision=(before.revision if before else 0) + 1)
+            world.callbacks.save(kept, callbacks.over(kept, Ended.OPERATOR, now))
+        raise
     return saved, secret
 
 
