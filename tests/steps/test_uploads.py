@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from dataclasses import replace
 from typing import Any, cast
 
@@ -19,6 +20,7 @@ from mediajobs.ports import Peeked
 from mediajobs.steps import jobs
 from mediajobs.steps.dispatch import dispatch
 from mediajobs.steps.submit import Submission, offer_upload, submit
+from mediajobs.steps.uploads import AT_ONCE
 from mediajobs.uploads import Form
 from tests import samples
 from tests.fakes.objects import MemoryObjects, StoredObject
@@ -225,6 +227,32 @@ def test_a_large_file_is_told_by_its_beginning() -> None:
     large = PICTURE[:33] + samples.png_chunk(b"IDAT", bytes(200_000))
     stage.sim.inputs = {"image": 1_000_000}
     assert submitted(stage, posted(stage, large)).state is State.PENDING
+
+
+def test_several_files_are_copied_at_once() -> None:
+    """One after the other, large ones would outlast the request, and so would each retry of it."""
+    stage = Stage()
+    stage.sim.inputs = {"image": len(PICTURE)}
+    names = [posted(stage) for _ in range(AT_ONCE)]
+    together = threading.Barrier(AT_ONCE, timeout=30)
+    copy = stage.objects.copy
+
+    def meets_the_others(source: str, key: str, *, etag: str, content_type: str) -> None:
+        together.wait()
+        copy(source, key, etag=etag, content_type=content_type)
+
+    stage.objects.copy = meets_the_others  # type: ignore[method-assign]
+    job = submitted(stage, *names)
+    assert {f"inputs/{job.id}/{job.incarnation}/{name}" for name in names} <= set(stage.objects.stored)
+
+
+def test_of_several_files_the_first_wrong_one_is_told() -> None:
+    stage = Stage()
+    stage.sim.inputs = {"image": len(PICTURE)}
+    names = [posted(stage), posted(stage, b"no picture"), "1800000000-aaaaaaaaaaaaa.png"]
+    with pytest.raises(Unprocessable, match=r"input\.frames\.1\.url"):
+        submitted(stage, *names)
+    assert stage.store.jobs == {}
 
 
 def test_more_files_than_a_job_may_have_are_refused() -> None:

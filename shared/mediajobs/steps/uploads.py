@@ -5,6 +5,7 @@ Loaded only where a file is at hand: a job whose input names no upload pays noth
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -19,6 +20,7 @@ from mediajobs.signatures import input_token, input_token_matches
 from mediajobs.uploads import Form, Upload
 
 HEAD_BYTES = 64 * 1024  # enough to tell any type; a file that is no longer is checked whole
+AT_ONCE = 8  # fewer than the connections of one client
 DAY_MS = 86_400_000
 
 
@@ -58,8 +60,13 @@ def keep(world: World, job: Job, given: object, limits: dict[str, int]) -> None:
         return
     if len(places) > uploads.MOST_FILES:
         raise Unprocessable(f"The input names {len(places)} uploads; {uploads.MOST_FILES} is the most.")
-    for name, place in places.items():
-        _keep(world, job, name, place, limits)
+    if len(places) == 1:
+        _keep(world, job, *next(iter(places.items())), limits)
+        return
+    # S3 takes seconds to copy a large file, and all of them must be copied while the caller waits.
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        for done in [pool.submit(_keep, world, job, name, place, limits) for name, place in places.items()]:
+            done.result()
 
 
 def _keep(world: World, job: Job, name: str, place: str, limits: dict[str, int]) -> None:
