@@ -6,6 +6,7 @@ configuration are made once per cold start, and modules are loaded only by the f
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -39,10 +40,12 @@ class Later:
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
         self._made: Any = None
+        self._lock = threading.Lock()  # several files are kept in several threads; the SDK makes no two clients at once
 
     def __getattr__(self, name: str) -> Any:
-        if self._made is None:
-            self._made = self._make()
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
         return getattr(self._made, name)
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ from mediajobs.clock import Clock
 from mediajobs.errors import ConfigurationError
 from mediajobs.lazy import Build, Lazy, Wired
 from mediajobs.ports import World
-from mediajobs.wiring import Parts
+from mediajobs.wiring import Later, Parts
 from tests.api.events import context, problem, proxy
 from tests.fakes.clock import VirtualClock
 from tests.template.reading import functions, load
@@ -69,3 +72,21 @@ def test_what_failed_once_is_tried_anew_and_what_stands_is_kept() -> None:
     problem(lazy(proxy("POST", "/v1/jobs"), context()), 500, "internal")
     assert [lazy({}, context()) for _ in range(2)] == [{"statusCode": 200}] * 2
     assert made == ["submit"] * 2
+
+
+def test_a_port_that_is_made_late_is_made_once_whoever_asks() -> None:
+    """Boto3 makes no two clients at once, and a submit of several files asks from several threads."""
+    made: list[str] = []
+    others = threading.Barrier(4)
+
+    def make() -> str:
+        made.append("one")
+        with suppress(threading.BrokenBarrierError):
+            others.wait(0.5)  # they come in, if they can
+        return "port"
+
+    later = Later(make)
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(getattr, later, "upper") for _ in range(4)]
+    assert [one.result()() for one in asked] == ["PORT"] * 4
+    assert made == ["one"]
