@@ -59,7 +59,7 @@ class Receiver:
         """Status and answer. 2xx says: this event is kept here. Anything else: send it again."""
         try:
             event = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return 400, {}
         if not isinstance(event, dict):
             return 400, {}
@@ -108,7 +108,7 @@ def server(receiver: Receiver, port: int) -> ThreadingHTTPServer:
 
         def do_POST(self) -> None:
             length = self.headers.get("Content-Length", "")
-            if not length.isdigit() or int(length) > MOST_BYTES:
+            if not re.fullmatch(r"[0-9]{1,9}", length) or int(length) > MOST_BYTES:
                 status, answer = 413, dict[str, str]()
             else:
                 headers = {name.lower(): value for name, value in self.headers.items()}

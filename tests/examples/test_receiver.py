@@ -94,7 +94,7 @@ def test_a_challenge_is_given_back_before_there_is_a_secret(tmp_path: Path) -> N
         assert fresh.take(*sent(challenge | {"challenge": odd}, OLD), NOW) == (400, {})
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"null", b"\xff", b"{"])
+@pytest.mark.parametrize("body", [b"", b"[]", b"null", b"\xff", b"{", b"[" * 200_000])
 def test_a_body_that_is_no_event_is_400(receiver: Receiver, body: bytes) -> None:
     assert receiver.take({}, body, NOW) == (400, {})
 
@@ -112,6 +112,11 @@ def test_it_serves_over_http(receiver: Receiver) -> None:
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(urllib.request.Request(url, b"{}"), timeout=20)
         assert refused.value.code == 401
+        refused.value.close()
+        odd = urllib.request.Request(url, b"{}", {"Content-Length": "\u00b2"})
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(odd, timeout=20)
+        assert refused.value.code == 413
         refused.value.close()
     finally:
         running.shutdown()
