@@ -12,7 +12,7 @@ from mediajobs.jobs.decide import Change
 from mediajobs.jobs.events import AnswerKind, Status
 from mediajobs.jobs.states import Outcome, Source, State
 from mediajobs.pauses import Pause, PauseReason
-from mediajobs.steps.dispatch import digest_of
+from mediajobs.steps.dispatch import digest_of, submission_in
 from tests.steps.kit import KEYED, PLAIN, Killed, Stage
 
 NOT_ACCEPTED, AMBIGUOUS = AnswerKind.NOT_ACCEPTED, AnswerKind.AMBIGUOUS
@@ -426,3 +426,10 @@ def test_what_an_answer_says_of_the_account_is_logged() -> None:
     stage.sim.answer(AnswerKind.BLOCKED, message="HTTP 402: no credits are left")
     stage.dispatch(job)
     assert stage.log.lines[-1][2]["detail"] == "HTTP 402: no credits are left"
+
+
+@pytest.mark.parametrize(("number", "found"), [("1", 1), ("12", 12), ("9" * 5000, None), ("0", None), ("²", None)])
+def test_a_reference_that_is_not_quite_ours_names_no_submission(number: str, found: int | None) -> None:
+    """Whatever a provider sends back in its place; Python makes no number of five thousand digits."""
+    job = Stage().job()
+    assert submission_in(job, f"{job.id}.{number}.{job.incarnation}") == found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 
 from mediajobs import backoff
@@ -32,6 +33,7 @@ from mediajobs.steps.tokens import webhook_url
 from mediajobs.uploads import MARK
 
 RETRY_CAP_MS = 900 * SECOND
+_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 _FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELED})
 
 
@@ -228,7 +230,7 @@ def _adoption(job: Job, provider_job_id: str, report: Report) -> Event:
 def submission_in(job: Job, reference: str | None) -> int | None:
     """The submission that an echoed reference of this very job names."""
     parts = (reference or "").split(".")
-    if len(parts) != 3 or parts[0] != job.id or parts[2] != job.incarnation or not parts[1].isdecimal():
+    if len(parts) != 3 or parts[0] != job.id or parts[2] != job.incarnation or not _NUMBER.fullmatch(parts[1]):
         return None
     return int(parts[1])
 
