@@ -23,7 +23,8 @@ from mediajobs.adapters.providers.loading import load
 from mediajobs.adapters.providers.registry import Registry
 from mediajobs.clock import SystemChance, SystemClock
 from mediajobs.errors import MediaJobsError
-from mediajobs.ports import Providers, Settings, Store, World
+from mediajobs.messages import Settings
+from mediajobs.ports import Providers, Store, World
 from mediajobs.steps import restore
 from mediajobs.steps.jobs import FOR_EVER
 from mediajobs.wiring import PROVIDERS, Denied

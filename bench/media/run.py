@@ -34,7 +34,7 @@ def store(files: int, sink: int, size: int, count: int) -> Callable[[], None]:
     from mediajobs.adapters.s3 import S3Objects, client_config
     from mediajobs.clock import SystemClock
     from mediajobs.jobs.model import Link
-    from mediajobs.ports import LinkRules, Settings
+    from mediajobs.messages import LinkRules, Settings
     from mediajobs.steps.fetch import Order, fetch
     from mediajobs.steps.store import WORKERS, each
     from mediajobs.steps.transfers import Transfers

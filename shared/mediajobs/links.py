@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mediajobs.errors import UnsafeUrl
-from mediajobs.ports import LinkRules
+from mediajobs.messages import LinkRules
 
 MOST_CHARACTERS = 16_384
 MOST_DATA = 1_000_000  # characters of a data: URL; the answer that it stands in has a limit of its own

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mediajobs.jobs.events import Status
-from mediajobs.jobs.model import Link
+from mediajobs.jobs.model import Job, Link
 from mediajobs.jobs.states import ErrorCode
 
 MOST_KEPT_URL = 4096
@@ -122,3 +122,81 @@ class Page:
 
     ids: tuple[str, ...]
     cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The change stands in the table; `job` is what was written."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Another write came first; `job` is the row as it is now (None: it does not exist)."""
+
+    job: Job | None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotTaken:
+    """The slot row exists already; the job itself was still as read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The head was put."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """A head with this id stands already; nothing was written."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peeked:
+    """An object as it was at one moment: its whole size, its first bytes, and the mark of this very content."""
+
+    size: int
+    etag: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """How much of a file is wanted, and how long it may take."""
+
+    start: int = 0  # the first byte wanted
+    validator: str = ""  # the strong ETag of the file whose rest it is: of another one the whole is answered
+    seconds: float | None = None  # None: as long as any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkRules:
+    """Which result links may be followed, and how large a result may be."""
+
+    hosts: tuple[str, ...] = ()  # exact, or "*.example.com"; empty: any public host
+    allow_http: bool = False
+    allow_private: bool = False
+    credential_hosts: tuple[str, ...] = ()
+    max_bytes: int = 2 * 1024**3
+    kind: str = "video"  # video | image | audio
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the steps need from the configuration."""
+
+    max_in_flight: int
+    callback_base: str | None = None  # None: webhooks are off
+    job_days: int = 400
+    result_days: int = 30
+    detail_days: int = 60
+    link_seconds: int = 900
+    note_bytes: int = 64 * 1024**2  # a download that has stored so much is worth a note for the next run
+    live_endpoint: str = ""  # where clients listen; empty: nothing is told live
+    callback_hosts: tuple[str, ...] = ()  # which callbacks may reach by http and at private addresses

@@ -16,7 +16,8 @@ from mediajobs.clock import Clock, SystemChance
 from mediajobs.errors import ConfigurationError
 from mediajobs.lazy import Build, Handler, Lazy, Wired
 from mediajobs.log import EmfMetrics, JsonLog, describe_event, logged
-from mediajobs.ports import Settings, World
+from mediajobs.messages import Settings
+from mediajobs.ports import World
 
 PROVIDERS = Path(__file__).resolve().parent.parent / "providers.toml"
 

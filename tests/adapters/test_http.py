@@ -11,8 +11,7 @@ import pytest
 
 from mediajobs.adapters.http import MOST_ANSWER_BYTES, Limits, WebHttp
 from mediajobs.errors import MediaJobsError, NoAnswer, NotSent, UnsafeUrl
-from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules
+from mediajobs.messages import LinkRules, Request, Response
 from tests.hostile.alarms import Alarms
 from tests.hostile.names import Names
 from tests.hostile.server import Behaviour, HostileServer, Peer, drip, each, raw, redirect, serve

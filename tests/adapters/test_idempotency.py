@@ -13,7 +13,7 @@ from moto import mock_aws
 from mediajobs.adapters.idempotency import EXPIRES_S, PowertoolsOnce, submit_once
 from mediajobs.errors import ConfigurationError, InProgress, Retryable, Throttled, Unauthorized, Unprocessable
 from mediajobs.jobs.states import State
-from mediajobs.ports import Created, Written
+from mediajobs.messages import Created, Written
 from tests.contract import aws
 from tests.contract.test_once import Context, Counting
 from tests.fakes.clock import SeededChance

@@ -12,7 +12,7 @@ import pytest
 
 from mediajobs.adapters.http import Limits, WebHttp
 from mediajobs.errors import NoAnswer, NotSent, UnsafeUrl
-from mediajobs.ports import LinkRules, Rest
+from mediajobs.messages import LinkRules, Rest
 from tests.hostile.alarms import Alarms
 from tests.hostile.names import Names
 from tests.hostile.server import Behaviour, HostileServer, Peer, drip, each, raw, redirect, serve

@@ -14,9 +14,8 @@ from mediajobs.adapters.dynamodb import DynamoStore
 from mediajobs.adapters.table.calls import TRIES
 from mediajobs.errors import ConfigurationError, MediaJobsError, Retryable, Throttled, WriteConflict
 from mediajobs.jobs.model import Job, Link
-from mediajobs.messages import Progress
+from mediajobs.messages import Created, Exists, Progress, SlotTaken, Written
 from mediajobs.pauses import Pause
-from mediajobs.ports import Created, Exists, SlotTaken, Written
 from tests.contract import aws
 from tests.fakes.clock import SeededChance, VirtualClock
 from tests.fakes.jobs import BODY, NOW, a_job, changed

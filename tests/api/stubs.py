@@ -12,7 +12,8 @@ from mediajobs.jobs.events import Traits
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
 from mediajobs.log import JsonLog
-from mediajobs.ports import Exists, Settings, World
+from mediajobs.messages import Exists, Settings
+from mediajobs.ports import World
 from tests.fakes.callbacks import MemoryCallbacks
 from tests.fakes.clock import SeededChance, VirtualClock
 from tests.fakes.live import MemoryLive

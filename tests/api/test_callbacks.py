@@ -10,8 +10,7 @@ import pytest
 
 from mediajobs import wiring
 from mediajobs.errors import NoAnswer, NotSent, Retryable, UnsafeUrl
-from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules
+from mediajobs.messages import LinkRules, Request, Response
 from tests.api import events
 from tests.api.stubs import Scene, scene
 from tests.fakes.callbacks import MemoryCallbacks

@@ -6,7 +6,7 @@ from typing import Any
 
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
-from mediajobs.ports import Lost, SlotTaken, Written
+from mediajobs.messages import Lost, SlotTaken, Written
 from mediajobs.steps.relay import relay
 from mediajobs.steps.store import store
 from tests.fakes.http import Download

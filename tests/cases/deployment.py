@@ -23,7 +23,8 @@ from mediajobs.adapters.secrets import ManagedSecrets
 from mediajobs.adapters.sqs import SqsQueues
 from mediajobs.jobs.model import Job
 from mediajobs.log import JsonLog, logged
-from mediajobs.ports import Settings, World
+from mediajobs.messages import Settings
+from mediajobs.ports import World
 from tests.cases import signing
 from tests.cases.parts import (
     API_KEY,

@@ -13,8 +13,8 @@ from moto import mock_aws
 from cli import restored
 from mediajobs.adapters.dynamodb import DynamoStore
 from mediajobs.jobs.states import State
+from mediajobs.messages import Created
 from mediajobs.pauses import PauseReason
-from mediajobs.ports import Created
 from mediajobs.steps.submit import birth_of
 from tests.contract import aws
 from tests.fakes.clock import SeededChance, VirtualClock

@@ -9,8 +9,8 @@ import pytest
 from mediajobs.errors import BadRequest
 from mediajobs.jobs.model import Attention, Job, due_shard
 from mediajobs.jobs.states import Reason
-from mediajobs.messages import Page
-from mediajobs.ports import Created, Store, Written
+from mediajobs.messages import Created, Page, Written
+from mediajobs.ports import Store
 from tests.fakes.jobs import NOW, a_job, changed
 
 

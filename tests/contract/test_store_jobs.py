@@ -12,7 +12,8 @@ import pytest
 from mediajobs.errors import Throttled, WriteConflict
 from mediajobs.jobs.model import Attempt, Attention, Finding, Job, JobError, Link, Output
 from mediajobs.jobs.states import ErrorCode, FindingKind, Outcome, Reason, State
-from mediajobs.ports import Created, Exists, Lost, Store, Written
+from mediajobs.messages import Created, Exists, Lost, Written
+from mediajobs.ports import Store
 from tests.contract.conftest import World
 from tests.fakes.jobs import BODY, NOW, a_job, changed
 

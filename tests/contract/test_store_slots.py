@@ -9,7 +9,8 @@ import pytest
 
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
-from mediajobs.ports import Created, Lost, SlotTaken, Store, Written
+from mediajobs.messages import Created, Lost, SlotTaken, Written
+from mediajobs.ports import Store
 from tests.contract.conftest import World
 from tests.fakes.jobs import a_job, changed
 

@@ -9,7 +9,7 @@ import pytest
 
 from mediajobs.adapters.dynamodb import DynamoStore
 from mediajobs.jobs.decide import Change
-from mediajobs.ports import Created, Written
+from mediajobs.messages import Created, Written
 from tests.adapters.test_items import happy_life
 from tests.contract import aws
 from tests.contract.conftest import unique

@@ -14,7 +14,7 @@ from mediajobs import uploads
 from mediajobs.adapters.idempotency import EXPIRES_S
 from mediajobs.callbacks import LIFE_MS
 from mediajobs.jobs.due import KEY_MARGIN_MS, LEASE_MS, PUBLISH_MS, STORE_MS
-from mediajobs.ports import Settings
+from mediajobs.messages import Settings
 from mediajobs.signatures.common import TOLERANCE_S
 from mediajobs.steps.webhook import GRACE_MS
 from mediajobs.steps.worker import RECEIVES_ENOUGH

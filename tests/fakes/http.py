@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules, Rest
+from mediajobs.messages import LinkRules, Request, Response, Rest
 
 T = TypeVar("T")
 

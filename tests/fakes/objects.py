@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from mediajobs.errors import Retryable
-from mediajobs.ports import Peeked, Upload
+from mediajobs.messages import Peeked
+from mediajobs.ports import Upload
 
 
 @dataclass(frozen=True, slots=True)

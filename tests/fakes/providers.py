@@ -12,8 +12,8 @@ from mediajobs.errors import BadRequest, Unauthorized, Unprocessable
 from mediajobs.jobs.events import Answered, AnswerKind, Status, Traits
 from mediajobs.jobs.model import Job, Link
 from mediajobs.jobs.states import ErrorCode
-from mediajobs.messages import Delivery, Report, ReportKind, Request, Verified
-from mediajobs.ports import LinkRules, ProviderAdapter
+from mediajobs.messages import Delivery, LinkRules, Report, ReportKind, Request, Verified
+from mediajobs.ports import ProviderAdapter
 
 SIGNED = "rightly-signed"
 

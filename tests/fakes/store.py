@@ -11,9 +11,8 @@ from mediajobs.clock import Chance
 from mediajobs.errors import BadRequest, Throttled, WriteConflict
 from mediajobs.jobs.decide import Change
 from mediajobs.jobs.model import Job, Transfer, due_shard
-from mediajobs.messages import Page, Progress
+from mediajobs.messages import Created, Exists, Lost, Page, Progress, SlotTaken, Written
 from mediajobs.pauses import Pause, Provider
-from mediajobs.ports import Created, Exists, Lost, SlotTaken, Written
 
 EVENTS_KEPT = 20
 

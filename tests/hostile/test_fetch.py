@@ -14,7 +14,8 @@ import pytest
 from mediajobs.adapters.http import Limits, WebHttp
 from mediajobs.errors import InvalidMedia, LinkDead, NoAnswer, NotSent, Retryable, UnsafeUrl
 from mediajobs.jobs.model import Link, Output
-from mediajobs.ports import Http, LinkRules
+from mediajobs.messages import LinkRules
+from mediajobs.ports import Http
 from mediajobs.steps.fetch import Order, fetch
 from mediajobs.steps.transfers import Transfers
 from tests import samples

@@ -28,8 +28,7 @@ from mediajobs.adapters.providers.registry import Registry
 from mediajobs.errors import MediaJobsError, Problem
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import TERMINAL, Reason, State
-from mediajobs.messages import Caller, Delivery, Do
-from mediajobs.ports import Settings
+from mediajobs.messages import Caller, Delivery, Do, Settings
 from mediajobs.steps.dispatch import dispatch
 from mediajobs.steps.reconcile import reconcile
 from mediajobs.steps.relay import relay

@@ -14,8 +14,8 @@ from mediajobs.errors import Unprocessable
 from mediajobs.jobs.events import AnswerKind, Event, Status, StepFailed, Stored, Traits, Word
 from mediajobs.jobs.model import Job, Link, Output
 from mediajobs.jobs.states import Reason, Source, State
-from mediajobs.messages import Caller, Do
-from mediajobs.ports import Created, Settings, World
+from mediajobs.messages import Caller, Created, Do, Settings
+from mediajobs.ports import World
 from mediajobs.steps.apply import apply
 from mediajobs.steps.dispatch import dispatch
 from mediajobs.steps.relay import relay

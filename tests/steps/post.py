@@ -18,8 +18,8 @@ from mediajobs.callbacks import Notice, Registration
 from mediajobs.errors import NoAnswer, NotSent
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
-from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules, World
+from mediajobs.messages import LinkRules, Request, Response
+from mediajobs.ports import World
 from mediajobs.steps import callbacks
 from mediajobs.steps.publish import publish
 from tests.fakes.callbacks import MemoryCallbacks

@@ -13,7 +13,7 @@ from mediajobs.errors import NoAnswer, Throttled
 from mediajobs.jobs.events import Decision, DecisionKind, Status
 from mediajobs.jobs.model import Job, Link, Transfer
 from mediajobs.jobs.states import State
-from mediajobs.ports import LinkRules, Rest
+from mediajobs.messages import LinkRules, Rest
 from mediajobs.steps.store import store
 from mediajobs.steps.transfers import LEASE_MS, MOST_ATTEMPTS
 from tests import samples

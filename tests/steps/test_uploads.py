@@ -15,8 +15,7 @@ from mediajobs.errors import ConfigurationError, NotFound, Retryable, Unprocessa
 from mediajobs.jobs.events import AnswerKind, Status, Stored
 from mediajobs.jobs.model import Job, Output
 from mediajobs.jobs.states import Outcome, Reason, State
-from mediajobs.messages import Caller, Do
-from mediajobs.ports import Peeked
+from mediajobs.messages import Caller, Do, Peeked
 from mediajobs.steps import jobs
 from mediajobs.steps.dispatch import dispatch
 from mediajobs.steps.submit import Submission, offer_upload, submit

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mediajobs import links
 from mediajobs.errors import UnsafeUrl
-from mediajobs.ports import LinkRules
+from mediajobs.messages import LinkRules
 
 PUBLIC = LinkRules()
 LAPTOP = LinkRules(allow_http=True, allow_private=True)

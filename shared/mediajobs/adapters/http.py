@@ -28,8 +28,8 @@ from mediajobs.adapters.sockets import (
     set_alarm,
 )
 from mediajobs.errors import NoAnswer, UnsafeUrl
-from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules, Rest, Stream
+from mediajobs.messages import LinkRules, Request, Response, Rest
+from mediajobs.ports import Stream
 
 MOST_ANSWER_BYTES = 1024 * 1024
 _CHUNK_BYTES = 256 * 1024

@@ -28,7 +28,8 @@ from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import D
 
 from mediajobs.errors import ConfigurationError, InProgress, MediaJobsError, Retryable, Unprocessable
 from mediajobs.jobs.model import Job
-from mediajobs.ports import Created, Store
+from mediajobs.messages import Created
+from mediajobs.ports import Store
 
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S

@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from mediajobs.adapters import aws
 from mediajobs.errors import ConfigurationError, MediaJobsError, Retryable
-from mediajobs.ports import Peeked
+from mediajobs.messages import Peeked
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -19,7 +19,8 @@ from mediajobs.jobs.events import (
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.rules import Why, extra_row
 from mediajobs.jobs.states import TERMINAL, Source
-from mediajobs.ports import SlotTaken, World, Written
+from mediajobs.messages import SlotTaken, Written
+from mediajobs.ports import World
 
 RACES = 12
 

@@ -15,7 +15,8 @@ from mediajobs.errors import InvalidMedia, LinkDead, NoAnswer, NotSent, Retryabl
 from mediajobs.jobs.due import HOUR, SECOND
 from mediajobs.jobs.model import Link, Output, Transfer
 from mediajobs.media import Checker, Media, Truncated
-from mediajobs.ports import LinkRules, Rest, Stream, World
+from mediajobs.messages import LinkRules, Rest
+from mediajobs.ports import Stream, World
 from mediajobs.steps.place import Place
 from mediajobs.steps.transfers import MOST_TIMES, Transfers, spent
 

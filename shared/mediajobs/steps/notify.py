@@ -5,8 +5,8 @@ from __future__ import annotations
 from mediajobs import callbacks, links
 from mediajobs.callbacks import Ended, Notice, Registration, Verdict
 from mediajobs.errors import NoAnswer, NotSent, UnsafeUrl
-from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules, World
+from mediajobs.messages import LinkRules, Request, Response
+from mediajobs.ports import World
 from mediajobs.signatures import sign_standard
 
 GONE = 410

@@ -22,8 +22,8 @@ from mediajobs.jobs.due import (
 from mediajobs.jobs.events import Absent, Gone, Moved, Status, Tick, Traits
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import TERMINAL, Reason, State
-from mediajobs.messages import Do, Progress, Report, ReportKind
-from mediajobs.ports import ProviderAdapter, World, Written
+from mediajobs.messages import Do, Progress, Report, ReportKind, Written
+from mediajobs.ports import ProviderAdapter, World
 from mediajobs.steps.admission import tend
 from mediajobs.steps.apply import apply, record_failure, traits_of
 from mediajobs.steps.dispatch import ask_to_cancel, word_of

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from mediajobs.jobs.birth import new_job
 from mediajobs.jobs.events import Restored, Traits
 from mediajobs.jobs.model import Job
-from mediajobs.messages import Caller
-from mediajobs.ports import Created, World
+from mediajobs.messages import Caller, Created
+from mediajobs.ports import World
 from mediajobs.steps.apply import apply, traits_of
 from mediajobs.steps.jobs import FOR_EVER, set_provider
 

@@ -19,8 +19,8 @@ from mediajobs.adapters.providers.registry import Registry
 from mediajobs.jobs.events import AnswerKind, Status
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
-from mediajobs.messages import Delivery, ReportKind, Request, Response
-from mediajobs.ports import LinkRules, ProviderAdapter, Rest, Stream
+from mediajobs.messages import Delivery, LinkRules, ReportKind, Request, Response, Rest
+from mediajobs.ports import ProviderAdapter, Stream
 from tests.fakes.clock import VirtualClock
 from tests.fakes.jobs import NOW, a_job
 from tests.fakes.secrets import MemorySecrets

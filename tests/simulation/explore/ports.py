@@ -11,9 +11,9 @@ from mediajobs.errors import InProgress, MediaJobsError
 from mediajobs.jobs.decide import Change
 from mediajobs.jobs.events import Traits
 from mediajobs.jobs.model import Job, Transfer
-from mediajobs.messages import Do, Progress
+from mediajobs.messages import Created, Do, Exists, Lost, Progress, Settings, SlotTaken, Written
 from mediajobs.pauses import Pause, Provider
-from mediajobs.ports import Created, Exists, Lost, Settings, SlotTaken, World, Written
+from mediajobs.ports import World
 from tests.simulation.explore.provider_port import TapeAdapter, TapeHttp, TapeProviders
 from tests.simulation.explore.state import IDS, Table
 from tests.simulation.explore.tape import Tape

@@ -7,8 +7,7 @@ from typing import Any
 
 from mediajobs.jobs.events import Answered, AnswerKind, Status, Traits
 from mediajobs.jobs.model import Job, Link
-from mediajobs.messages import Delivery, Report, ReportKind, Request, Verified
-from mediajobs.ports import LinkRules, Rest
+from mediajobs.messages import Delivery, LinkRules, Report, ReportKind, Request, Rest, Verified
 from tests import samples
 from tests.simulation.explore.state import IDS
 from tests.simulation.explore.tape import Tape

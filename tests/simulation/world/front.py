@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from mediajobs.errors import NoAnswer, NotSent
-from mediajobs.messages import Request, Response
-from mediajobs.ports import Rest
+from mediajobs.messages import Request, Response, Rest
 from tests.simulation.world.provider import LONG_FILM, TYPES, Accepted, Ledger, Plan
 from tests.simulation.world.weather import Weather
 

@@ -13,8 +13,8 @@ from mediajobs.adapters.providers.registry import Registry
 from mediajobs.batches import queue_handler
 from mediajobs.errors import NoAnswer, Retryable
 from mediajobs.jobs.events import Traits
-from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules, ProviderAdapter, Rest, Upload, World
+from mediajobs.messages import LinkRules, Request, Response, Rest
+from mediajobs.ports import ProviderAdapter, Upload, World
 from mediajobs.schedule import tick_of
 from mediajobs.steps.reconcile import RUN_MS, reconcile
 from mediajobs.steps.store import store

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mediajobs.clock import Chance
 from mediajobs.jobs.decide import Change
 from mediajobs.jobs.model import Job
-from mediajobs.ports import Created, Exists, Lost, SlotTaken, Written
+from mediajobs.messages import Created, Exists, Lost, SlotTaken, Written
 from tests.fakes.store import MemoryStore
 
 OnWrite = Callable[[Job | None, Job, str], None]  # before, after, the table's row

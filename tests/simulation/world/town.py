@@ -12,9 +12,8 @@ from typing import Any
 from mediajobs.adapters.providers.config import Configuration
 from mediajobs.adapters.providers.loading import load
 from mediajobs.errors import NoAnswer, NotSent
-from mediajobs.messages import Request, Response
+from mediajobs.messages import Request, Response, Settings
 from mediajobs.pauses import Pause
-from mediajobs.ports import Settings
 from tests.api import events
 from tests.fakes.clock import SeededChance
 from tests.fakes.live import MemoryLive

@@ -15,8 +15,8 @@ from mediajobs.adapters.providers.registry import Registry
 from mediajobs.jobs.birth import new_job
 from mediajobs.jobs.events import Traits
 from mediajobs.jobs.model import Job
-from mediajobs.messages import Request, Response
-from mediajobs.ports import LinkRules, Rest, Stream
+from mediajobs.messages import LinkRules, Request, Response, Rest
+from mediajobs.ports import Stream
 from tests.fakes.secrets import MemorySecrets
 
 NOW = 1_800_000_000_000

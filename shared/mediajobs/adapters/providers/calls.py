@@ -13,8 +13,8 @@ from mediajobs.adapters.providers.config import Provider
 from mediajobs.adapters.providers.credentials import Credentials
 from mediajobs.adapters.providers.vocabulary import Vocabulary
 from mediajobs.errors import ConfigurationError, NoAnswer, NotSent, Retryable, UnsafeUrl
-from mediajobs.messages import Report, ReportKind, Request, Response
-from mediajobs.ports import Http, LinkRules
+from mediajobs.messages import LinkRules, Report, ReportKind, Request, Response
+from mediajobs.ports import Http
 
 # Names may have slashes and keep them; ids and keys are escaped.
 _WHOLE = frozenset({"model", "endpoint"})

@@ -33,8 +33,8 @@ from mediajobs.errors import (
 )
 from mediajobs.jobs.events import Answered, AnswerKind, Status, Traits
 from mediajobs.jobs.model import Job
-from mediajobs.messages import Delivery, Report, ReportKind, Request, Response, Verified
-from mediajobs.ports import Http, LinkRules, Secrets
+from mediajobs.messages import Delivery, LinkRules, Report, ReportKind, Request, Response, Verified
+from mediajobs.ports import Http, Secrets
 
 MOST_CHALLENGE = 500
 

@@ -15,7 +15,7 @@ from mediajobs.clock import Chance
 from mediajobs.errors import WriteConflict
 from mediajobs.jobs.decide import Change
 from mediajobs.jobs.model import Job
-from mediajobs.ports import Created, Exists, Lost, SlotTaken, Written
+from mediajobs.messages import Created, Exists, Lost, SlotTaken, Written
 
 DAY_S = 86_400
 REMEMBERED = 512

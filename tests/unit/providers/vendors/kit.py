@@ -12,8 +12,8 @@ from mediajobs.adapters.providers.registry import Registry
 from mediajobs.api import webhook as edge
 from mediajobs.jobs.model import Job, request_id
 from mediajobs.jobs.states import State
-from mediajobs.messages import Response
-from mediajobs.ports import Settings, World
+from mediajobs.messages import Response, Settings
+from mediajobs.ports import World
 from mediajobs.steps import webhook
 from mediajobs.steps.tokens import webhook_url
 from tests.api.events import context, proxy
