@@ -31,14 +31,15 @@ def authorize(store: Store, api_key: str) -> Caller | None:
 def may_listen(world: World, token: str, operation: str, channel: str | None) -> bool:
     """A token lets its holder connect, and subscribe to its one channel, written exactly so; publish never.
 
-    A rotated secret is fetched once.
+    AppSync's own pages write channels with and without the first slash, so both stand for it. A rotated secret is
+    fetched once.
     """
     own = next((found for refresh in (False, True) if (found := _opened(world, token, refresh=refresh))), None)
     if own is None:
         return False
     if operation == "EVENT_CONNECT":
         return channel is None
-    return operation == "EVENT_SUBSCRIBE" and channel == own
+    return operation == "EVENT_SUBSCRIBE" and channel in (own, own[1:])
 
 
 def _opened(world: World, token: str, *, refresh: bool) -> str | None:
