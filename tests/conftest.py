@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from bench.bed import Bed
 from tests.contract import emulator
+
+
+KNOBS = ("JOBS", "SEED", "FAULTS", "MAX_IN_FLIGHT", "IDEMPOTENT", "PROVIDERS", "PROVIDER", "MINUTES")
+
+
+def pytest_configure() -> None:
+    """What `make` exports for a demo, empty or not, is no setting of a test: it says its own."""
+    for name in KNOBS:
+        os.environ.pop(name, None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -123,7 +123,7 @@ class Engine(Effects):
         used |= {attempt.token for n in state.jobs if n and (attempt := rows[n].attempt) is not None}
         used |= {rows[n].incarnation for n in state.jobs if n} | {paid.incarnation for paid in state.paid}
         used |= {key.split("/")[3] for key, _ in state.memory.objects}
-        used |= {name.split(".")[1] for name, _ in state.memory.sent}
+        used |= {name.split("-")[1] for name, _ in state.memory.sent}
         return next(token for number in range(99) if (token := f"w{number}") not in used)
 
     # -- moves
