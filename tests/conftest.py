@@ -10,7 +10,6 @@ import pytest
 from bench.bed import Bed
 from tests.contract import emulator
 
-
 KNOBS = ("JOBS", "SEED", "FAULTS", "MAX_IN_FLIGHT", "IDEMPOTENT", "PROVIDERS", "PROVIDER", "MINUTES")
 
 
