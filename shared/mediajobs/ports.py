@@ -222,8 +222,8 @@ class Objects(Protocol):
         """The object's first `most` bytes; None where there is none."""
         ...
 
-    def copy(self, source: str, key: str, *, etag: str, content_type: str) -> None:
-        """Copy the object as it was peeked at; raises Retryable where it has changed since."""
+    def copy(self, source: str, key: str, *, etag: str, content_type: str) -> bool:
+        """Copy the object as it was peeked at; False where it is gone. Raises Retryable where it has changed since."""
         ...
 
 

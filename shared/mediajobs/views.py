@@ -14,7 +14,7 @@ from typing import Any
 from mediajobs.callbacks import Registration
 from mediajobs.jobs.model import Attention, Job, Output
 from mediajobs.jobs.rules_people import decisions
-from mediajobs.jobs.states import PUBLIC_STATUS, TERMINAL, State
+from mediajobs.jobs.states import PUBLIC_STATUS, TERMINAL, ErrorCode, State
 from mediajobs.messages import Progress
 from mediajobs.pauses import PauseReason, Provider
 from mediajobs.uploads import Form
@@ -28,6 +28,16 @@ STAGE: dict[State, str] = {
     State.SUBMITTING: "submitting",
     State.RUNNING: "generating",
     State.STORING: "storing",
+}
+
+# What an event says of a failure. The job's own text may be the provider's, and providers quote prompts.
+FAILURE: dict[ErrorCode, str] = {
+    ErrorCode.REJECTED: "the provider refused the request as it is",
+    ErrorCode.CONTENT_MODERATED: "the provider's moderation refused the input or the result",
+    ErrorCode.PROVIDER_ERROR: "the provider took the job and could not do it",
+    ErrorCode.INVALID_RESULT: "what the provider delivered is not the media that was asked for",
+    ErrorCode.EXPIRED_IN_QUEUE: "the job was not submitted before its start deadline",
+    ErrorCode.FAILED_BY_OPERATOR: "an operator ended the job",
 }
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -82,14 +92,20 @@ def public(
 
 
 def message(job: Job, metadata: Mapping[str, str]) -> dict[str, Any]:
-    """The publication: the public job without URLs, and the id under which every repeat of it is sent."""
+    """The publication: the public job without URLs and without words that are not ours.
+
+    `id` is the one under which every repeat of it is sent.
+    """
+    shown = public(job, metadata=metadata)
+    if job.error:
+        shown["error"]["message"] = FAILURE[job.error.code]
     return {
         "schema_version": SCHEMA_VERSION,
         "type": f"job.{PUBLIC_STATUS[job.state]}",
         "id": job.publication_id,
         "timestamp": iso(job.since),
         "final_version": job.final_version,
-        **public(job, metadata=metadata),
+        **shown,
     }
 
 

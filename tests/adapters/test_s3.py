@@ -213,6 +213,32 @@ def test_a_bucket_that_does_not_answer_is_no_missing_upload(code: str, expected:
         objects.copy("uploads/a", "inputs/a", etag="e", content_type="image/png")
 
 
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"copy_object": refusal("NoSuchKey", 404)},
+        {"copy_object": refusal("AccessDenied", 403), "get_object": refusal("AccessDenied", 403)},
+    ],
+)
+def test_a_source_that_went_is_no_copy_however_s3_says_so(faults: dict[str, Exception]) -> None:
+    objects = S3Objects(Recording(faults), BUCKET)  # type: ignore[arg-type]
+    assert not objects.copy("uploads/a", "inputs/a", etag="e", content_type="image/png")
+
+
+def test_a_copy_that_our_role_may_not_write_is_a_fault_of_the_set_up(s3: Any) -> None:
+    """The source is still there to be read."""
+    s3.put_object(Bucket=BUCKET, Key="uploads/a", Body=b"12345")
+
+    class Denied:
+        get_object = s3.get_object
+
+        def copy_object(self, **_: Any) -> None:
+            raise refusal("AccessDenied", 403)
+
+    with pytest.raises(ConfigurationError):
+        S3Objects(Denied(), BUCKET).copy("uploads/a", "inputs/a", etag="e", content_type="image/png")  # type: ignore[arg-type]
+
+
 def test_form_says_key_type_and_size_in_what_is_signed(s3: Any) -> None:
     """What a client changes in its fields is not what the policy says."""
     url, fields = S3Objects(s3, BUCKET).form("uploads/a", content_type="image/png", most_bytes=10, seconds=60)

@@ -61,16 +61,16 @@ def test_row_12_absent_counts_again_after_the_provider_proved_that_it_took_nothi
 
 def test_row_12_an_id_that_belongs_to_another_job_binds_nothing_and_raises_attention() -> None:
     life = Life(LOOKED_UP).unsure()
-    life.expect("12d", Clash(provider_job_id="p0", other="b" * 26))
+    life.expect("12d", Clash(provider_job_id="p0"))
     assert (life.state, life.job.provider_job_id, life.reason) == (State.SUBMITTING, None, "ambiguous_submission")
-    life.expect("12e", Clash(provider_job_id="p0", other="b" * 26))
+    life.expect("12e", Clash(provider_job_id="p0"))
 
 
 def test_row_12_an_answer_that_names_another_jobs_id_raises_attention_within_the_lease() -> None:
     life = Life(KEYED).claim()
-    life.expect("12d", Clash(provider_job_id="p0", other="b" * 26))
+    life.expect("12d", Clash(provider_job_id="p0"))
     assert (life.reason, life.job.unsettled, life.job.slot) == ("ambiguous_submission", True, "001")
-    Life().idle().expect("12e", Clash(provider_job_id="p0", other="b" * 26))
+    Life().idle().expect("12e", Clash(provider_job_id="p0"))
 
 
 def test_row_14_a_dead_attempt_without_key_or_lookup_raises_attention() -> None:

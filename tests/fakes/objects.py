@@ -111,12 +111,15 @@ class MemoryObjects:
         found = self.stored.get(key)
         return Peeked(size=len(found.body), etag=_etag(found), body=found.body[:most]) if found else None
 
-    def copy(self, source: str, key: str, *, etag: str, content_type: str) -> None:
+    def copy(self, source: str, key: str, *, etag: str, content_type: str) -> bool:
         self.may_fail("copy")
         found = self.stored.get(source)
-        if found is None or _etag(found) != etag:
+        if found is None:
+            return False
+        if _etag(found) != etag:
             raise Retryable("s3.copy: changed")
         self.stored[key] = StoredObject(found.body, content_type)
+        return True
 
     def may_fail(self, call: str) -> None:
         if call in self.fail:

@@ -425,17 +425,19 @@ def test_an_id_that_cannot_be_adopted_leaves_the_question_open_with_why(report: 
 
 def test_an_id_that_is_bound_to_another_job_is_not_adopted() -> None:
     stage, job = adopting(Report(kind=ReportKind.WORD, status=Status.RUNNING, provider_job_id="p-7"))
-    stage.store.bind("sim", "p-7", "another")
+    stage.store.bind("sim", "p-7", "b" * 26)
     assert stage.dispatch(job) == "21n"
     asked = stage.read(job).attention
     assert asked is not None
-    assert "belongs to job another" in asked.evidence
+    assert asked.evidence == "provider job p-7 belongs to another job"  # which one, its tenant may not know
 
 
 def test_a_provider_without_an_answer_is_asked_again_by_the_queue() -> None:
-    stage, job = adopting(Report(kind=ReportKind.UNAVAILABLE))
+    stage, job = adopting(Report(kind=ReportKind.UNAVAILABLE, message='HTTP 500: cannot do "a red bicycle"'))
     with pytest.raises(Exception, match="no answer"):
         stage.receive(job)
+    assert "again later" in str(stage.log.lines)
+    assert "bicycle" not in str(stage.log.lines)  # the provider's text may quote the prompt
     assert stage.read(job).adopt == "p-7"
     stage.sim.says("poll", Status.RUNNING, "p-7")
     assert stage.receive(job, receives=2) == "21"

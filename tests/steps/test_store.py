@@ -254,9 +254,11 @@ def test_a_provider_without_an_answer_about_its_links_is_asked_again_later() -> 
     stage = Stage()
     job = stage.storing(A)
     stage.http.downloads = [film(b"", 404)]
-    stage.sim.report("poll", Report(kind=ReportKind.UNAVAILABLE))
+    stage.sim.report("poll", Report(kind=ReportKind.UNAVAILABLE, message='HTTP 500: cannot do "a red bicycle"'))
     assert store(stage.world, job.id) == "failed: Retryable"
     assert stage.state(job) is State.STORING
+    assert "step failed" in str(stage.log.lines)
+    assert "bicycle" not in str(stage.log.lines)  # the provider's text may quote the prompt
 
 
 # -- a file in the link itself

@@ -78,6 +78,15 @@ class Changing(MemoryObjects):
         return found
 
 
+class Going(MemoryObjects):
+    """The file is removed just after it was looked at, as the lifecycle does after a day."""
+
+    def peek(self, key: str, most: int) -> Peeked | None:
+        found = super().peek(key, most)
+        self.stored.pop(key, None)
+        return found
+
+
 class Untouched:
     """A bucket that must not be asked."""
 
@@ -146,6 +155,15 @@ def test_a_file_that_changes_while_it_is_looked_at_is_no_input() -> None:
     name = posted(stage)
     objects = Changing(stage.objects.stored)
     with pytest.raises(Retryable):
+        submit(replace(stage.world, objects=objects), ACME, "first", command(name))
+    assert (stage.store.jobs, stage.store.inputs) == ({}, {})
+
+
+def test_a_file_that_goes_while_it_is_looked_at_is_404() -> None:
+    stage = Stage()
+    name = posted(stage)
+    objects = Going(stage.objects.stored)
+    with pytest.raises(NotFound, match="no such upload"):
         submit(replace(stage.world, objects=objects), ACME, "first", command(name))
     assert (stage.store.jobs, stage.store.inputs) == ({}, {})
 
@@ -236,9 +254,9 @@ def test_several_files_are_copied_at_once() -> None:
     together = threading.Barrier(AT_ONCE, timeout=30)
     copy = stage.objects.copy
 
-    def meets_the_others(source: str, key: str, *, etag: str, content_type: str) -> None:
+    def meets_the_others(source: str, key: str, *, etag: str, content_type: str) -> bool:
         together.wait()
-        copy(source, key, etag=etag, content_type=content_type)
+        return copy(source, key, etag=etag, content_type=content_type)
 
     stage.objects.copy = meets_the_others  # type: ignore[method-assign]
     job = submitted(stage, *names)

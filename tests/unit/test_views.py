@@ -203,7 +203,14 @@ def test_a_publication_has_an_id_that_repeats_keep_and_no_url() -> None:
     assert told["request_id"] == JOB_ID
     assert told["attention"]["decisions"] == []
     assert all("url" not in one for one in told["outputs"])
+    # The provider's text, which may quote the prompt, is for whoever reads the job.
+    assert views.public(ended)["error"] == {"code": "provider_error", "message": "it broke"}
+    assert told["error"] == {"code": "provider_error", "message": views.FAILURE[ErrorCode.PROVIDER_ERROR]}
     assert json.loads(json.dumps(told)) == told
+
+
+def test_each_way_to_fail_has_a_sentence_for_its_event() -> None:
+    assert set(views.FAILURE) == set(ErrorCode)
 
 
 def test_a_change_of_state_is_read_by_name() -> None:

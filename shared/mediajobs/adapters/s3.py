@@ -219,7 +219,7 @@ class S3Objects:
                 first = body.read()
         return Peeked(size=int(found["ContentRange"].rpartition("/")[2]), etag=found["ETag"], body=first)
 
-    def copy(self, source: str, key: str, *, etag: str, content_type: str) -> None:
+    def copy(self, source: str, key: str, *, etag: str, content_type: str) -> bool:
         with _translated("s3.copy_object"):
             try:
                 self._client.copy_object(
@@ -232,9 +232,14 @@ class S3Objects:
                     TaggingDirective="REPLACE",
                 )
             except ClientError as error:
-                if error.response.get("Error", {}).get("Code") in ("PreconditionFailed", "NoSuchKey"):
+                code = error.response.get("Error", {}).get("Code")
+                if code == "PreconditionFailed":
                     raise Retryable(f"{source} has changed since it was looked at") from error
+                # "Denied" may be said of the source that is not there, or of the place where the copy is to stand.
+                if code == "NoSuchKey" or (code == "AccessDenied" and self.peek(source, 1) is None):
+                    return False
                 raise
+        return True
 
 
 def _download(name: str) -> str:

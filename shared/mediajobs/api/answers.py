@@ -169,6 +169,15 @@ class EventOutput(_Shape):
     kept_until: Time | None = Field(default=None, description="Until then the file is kept.")
 
 
+class EventFailure(_Shape):
+    """Why the job failed."""
+
+    code: ErrorCode
+    message: str = Field(
+        description="What the code says, in our words. The provider's own, which may quote a prompt, are in the job."
+    )
+
+
 class Event(_Shape):
     """An ended job, as the topic and a callback tell it. Fields may be added under the same schema_version."""
 
@@ -194,7 +203,7 @@ class Event(_Shape):
     findings: list[Finding]
     cancel_requested: bool
     outputs: list[EventOutput]
-    error: Failure | None
+    error: EventFailure | None
     metadata: dict[str, str] = Field(description="The caller's own; empty where the input is gone, after 60 days.")
     created_at: Time
     updated_at: Time

@@ -160,7 +160,6 @@ class Clash:
     """The provider job id that was to be bound belongs to another job."""
 
     provider_job_id: str
-    other: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

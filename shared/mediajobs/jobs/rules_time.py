@@ -83,7 +83,7 @@ ROWS: tuple[Rule, ...] = (
          says="absent proves nothing: counted, asked again"),
     rule("12c", frozenset(State), Absent, why=Why.STALE, says="nothing to look up"),
     rule("12d", State.SUBMITTING, Clash, guard=_clashes,
-         effect=lambda m: _unknown_fate(m, f"provider job {m.event.provider_job_id} belongs to job {m.event.other}"),
+         effect=lambda m: _unknown_fate(m, f"provider job {m.event.provider_job_id} belongs to another job"),
          remark=remark("clash"), says="the id found belongs to another job: nothing bound"),
     rule("12e", frozenset(State), Clash, why=Why.STALE, says="nothing was to be bound"),
     # Time

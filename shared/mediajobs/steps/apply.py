@@ -106,9 +106,11 @@ def _claimed_elsewhere(world: World, change: Change, event: Event, traits: Trait
     holder = world.store.bind(change.before.provider, new, change.before.id)
     if holder == change.before.id:
         return None
+    # The other job may be another tenant's: it is named to operators only, who read the log.
+    world.log.warning("provider job of another job", job=change.before.id, provider_job_id=new, other=holder)
     if isinstance(event, Adopted):
-        return AdoptRefused(provider_job_id=new, message=f"provider job {new} belongs to job {holder}")
-    return Clash(provider_job_id=new, other=holder)
+        return AdoptRefused(provider_job_id=new, message=f"provider job {new} belongs to another job")
+    return Clash(provider_job_id=new)
 
 
 def _needs_reserving(event: Event, traits: Traits) -> bool:

@@ -199,7 +199,7 @@ def adopt(world: World, job: Job, adapter: ProviderAdapter, traits: Traits) -> s
     assert job.adopt is not None  # noqa: S101 the caller has looked
     report = adapter.poll(job, job.adopt)
     if report.kind in (ReportKind.UNAVAILABLE, ReportKind.BLOCKED):
-        raise Retryable(f"the provider gave no answer about {job.adopt}: {report.message}")
+        raise Retryable(f"the provider gave no answer about {job.adopt}: {report.kind}")  # its text is not for logs
     applied = apply(world, job, _adoption(job, job.adopt, report), traits)
     if applied.change is None:
         return "stale"

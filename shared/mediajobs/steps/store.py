@@ -97,7 +97,7 @@ class _Results:
         world.log.info("links refreshed", job=job.id, answer=str(report.kind), word=report.raw)
         self._said = f" (asked again, it says: {report.raw or report.kind})"
         if report.kind in (ReportKind.UNAVAILABLE, ReportKind.BLOCKED):
-            raise Retryable(f"the provider gave no answer about its result: {report.message}")
+            raise Retryable(f"the provider gave no answer about its result: {report.kind}")  # its text is not for logs
         if report.kind is not ReportKind.WORD or report.status is not Status.SUCCEEDED:
             return ()
         return report.links

@@ -76,17 +76,22 @@ def _keep(world: World, job: Job, name: str, place: str, limits: dict[str, int])
     if upload is not None and world.clock.now() < upload.until:
         found = world.objects.peek(source, HEAD_BYTES)
     if upload is None or found is None:
-        raise NotFound(
-            f"{place}: there is no such upload. It was never posted, or more than a day ago; ask for a new one with "
-            "POST /v1/uploads, post the file, and name it again."
-        )
+        raise _unknown(place)
     if upload.kind not in limits:
         _refuse(place, f"is a file of kind {upload.kind}; {job.model} takes: {', '.join(sorted(limits)) or 'none'}")
     if found.size > limits[upload.kind]:
         _refuse(place, f"is a file of {found.size} bytes; {job.model} takes {limits[upload.kind]} at most")
     _check_type(place, upload, found.body, whole=len(found.body) == found.size)
     key = uploads.input_key(job.id, job.incarnation, name)
-    world.objects.copy(source, key, etag=found.etag, content_type=upload.content_type)
+    if not world.objects.copy(source, key, etag=found.etag, content_type=upload.content_type):
+        raise _unknown(place)  # it went while it was looked at
+
+
+def _unknown(place: str) -> NotFound:
+    return NotFound(
+        f"{place}: there is no such upload. It was never posted, or more than a day ago; ask for a new one with "
+        "POST /v1/uploads, post the file, and name it again."
+    )
 
 
 def _check_type(place: str, upload: Upload, head: bytes, *, whole: bool) -> None:
