@@ -408,8 +408,8 @@ def test_adopting_a_job_that_succeeded_already_goes_on_to_its_result_at_once() -
         (Report(kind=ReportKind.WORD, status=Status.FAILED, provider_job_id="p-7", raw="failed"), "has ended"),
         (Report(kind=ReportKind.WORD, status=Status.CANCELED, provider_job_id="p-7", raw="canceled"), "has ended"),
         (
-            Report(kind=ReportKind.WORD, status=Status.RUNNING, provider_job_id="p-7", reference="x.1.y"),
-            "another reference",
+            Report(kind=ReportKind.WORD, status=Status.RUNNING, provider_job_id="p-7", reference=f"{'b' * 26}.1.y"),
+            "another reference than this job's",
         ),
     ],
     ids=["unknown", "failed", "canceled", "another's"],
@@ -420,6 +420,7 @@ def test_an_id_that_cannot_be_adopted_leaves_the_question_open_with_why(report: 
     asked = stage.read(job)
     assert asked.attention is not None
     assert text in asked.attention.evidence
+    assert "b" * 26 not in asked.attention.evidence  # the other job may be another tenant's
     assert (asked.state, asked.adopt, stage.store.bindings) == (State.SUBMITTING, None, {})
 
 

@@ -198,6 +198,8 @@ def adopt(world: World, job: Job, adapter: ProviderAdapter, traits: Traits) -> s
     """Check the provider job id that a person named, then bind it or say why not."""
     assert job.adopt is not None  # noqa: S101 the caller has looked
     report = adapter.poll(job, job.adopt)
+    # The reference may name another tenant's job: it stands here, for operators, and not in the job.
+    world.log.info("asked to adopt", job=job.id, answer=str(report.kind), word=report.raw, reference=report.reference)
     if report.kind in (ReportKind.UNAVAILABLE, ReportKind.BLOCKED):
         raise Retryable(f"the provider gave no answer about {job.adopt}: {report.kind}")  # its text is not for logs
     applied = apply(world, job, _adoption(job, job.adopt, report), traits)
@@ -222,7 +224,7 @@ def _adoption(job: Job, provider_job_id: str, report: Report) -> Event:
     if report.reference and submission is None:
         return AdoptRefused(
             provider_job_id=provider_job_id,
-            message=f"provider job {provider_job_id} carries another reference: {report.reference[:60]}",
+            message=f"provider job {provider_job_id} carries another reference than this job's",
         )
     return Adopted(provider_job_id=provider_job_id, submission=submission)
 

@@ -134,4 +134,13 @@ MUTANTS: tuple[Mutant, ...] = (
         new="        return\n",
         tests=_OPERATORS,
     ),
+    Mutant(
+        name="the provider's words go out to every consumer",
+        why="callbacks",
+        breaks="a prompt that a refusal quotes leaves with the event",
+        file="views.py",
+        old='        shown["error"]["message"] = FAILURE[job.error.code]\n',
+        new="        pass\n",
+        tests=("tests/unit/test_views.py",),
+    ),
 )
