@@ -9,6 +9,7 @@ it, before the old one ends.
 
 from __future__ import annotations
 
+import argparse
 import base64
 import json
 import random
@@ -205,10 +206,14 @@ class Follower:
 def main() -> int:
     import requests
 
-    url, key, request_id = sys.argv[1:4]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    for name in ("api_url", "api_key", "request_id"):
+        parser.add_argument(name)
+    given = parser.parse_args()
 
     def get_job() -> Job:
-        answer = requests.get(f"{url}/v1/jobs/{request_id}", headers={"X-API-Key": key}, timeout=30)
+        url = f"{given.api_url}/v1/jobs/{given.request_id}"
+        answer = requests.get(url, headers={"X-API-Key": given.api_key}, timeout=30)
         answer.raise_for_status()
         job: Job = answer.json()
         return job
@@ -216,7 +221,11 @@ def main() -> int:
     def show(job: Job, how: str) -> None:
         print(f"{how:5}  {job['progress']:3} %  {job['stage'] or job['status']}", flush=True)
 
-    job = Follower(get_job, show).run()
+    try:
+        job = Follower(get_job, show).run()
+    except requests.RequestException as error:
+        print(f"The job cannot be read: {error}", file=sys.stderr)
+        return 1
     print(json.dumps(job, indent=2))
     return 0
 

@@ -132,7 +132,11 @@ def main() -> int:
     parser.add_argument("--events", type=Path, default=Path("events.sqlite"), help="where what was taken is kept")
     options = parser.parse_args()
     receiver = Receiver(os.environ.get("SECRETS", "").split(), options.events)
-    with server(receiver, options.port) as running:
+    try:
+        bound = server(receiver, options.port)
+    except OSError as error:
+        parser.error(f"cannot listen on port {options.port} ({error.strerror}); choose another with --port")
+    with bound as running:
         print(f"listening on http://127.0.0.1:{running.server_port}", flush=True)
         running.serve_forever()
     return 0

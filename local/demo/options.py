@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from local.provider.settings import VENDORS
 from local.stack.places import ROOT
-from local.stack.start import PROVIDERS
+from local.stack.start import FAULTS, LEAST_IN_FLIGHT, PROVIDERS
+from local.told import told
 
 
 @dataclass(frozen=True)
@@ -44,24 +46,20 @@ class Options:
 
 def parse(arguments: list[str] | None = None) -> Options:
     """The options, each from its variable unless given."""
-    env = os.environ
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
-    parser.add_argument(
-        "--jobs", type=int, default=int(env.get("JOBS") or 0), help="JOBS: how many (40; 20 at a vendor)"
-    )
-    parser.add_argument(
-        "--provider", choices=("", *VENDORS), default=env.get("PROVIDER") or "", help="PROVIDER: the double of a vendor"
-    )
-    parser.add_argument("--seed", type=int, default=int(env.get("SEED") or 1), help="SEED: of the faults (1)")
-    parser.add_argument("--faults", choices=("none", "default", "heavy"), default=env.get("FAULTS") or "default")
-    parser.add_argument("--max-in-flight", type=int, default=int(env.get("MAX_IN_FLIGHT") or 4))
-    parser.add_argument("--idempotent", type=int, choices=(0, 1), default=int(env.get("IDEMPOTENT") or 1))
+    parser.add_argument("--jobs", type=int, default=0, help="JOBS: how many (40; 20 at a vendor)")
+    parser.add_argument("--provider", choices=("", *VENDORS), default="", help="PROVIDER: the double of a vendor")
+    parser.add_argument("--seed", type=int, default=1, help="SEED: of the faults (1)")
+    parser.add_argument("--faults", choices=FAULTS, default="default")
+    parser.add_argument("--max-in-flight", type=int, default=4)
+    parser.add_argument("--idempotent", type=int, choices=(0, 1), default=1)
     parser.add_argument("--wait", type=int, help="seconds until what is not done counts as stuck (600 + 12 a job)")
     parser.add_argument("--name", default="demo", help="of the stack; it is taken down at the end")
-    given = parser.parse_args(arguments)
+    variables = told(os.environ, "JOBS", "PROVIDER", "SEED", "FAULTS", "MAX_IN_FLIGHT", "IDEMPOTENT")
+    given = parser.parse_args([*variables, *(sys.argv[1:] if arguments is None else arguments)])
     jobs = given.jobs or (20 if given.provider else 40)
-    if jobs < 1 or given.max_in_flight < 1:
-        parser.error("JOBS and MAX_IN_FLIGHT are whole numbers of 1 or more")
+    if jobs < 1 or given.max_in_flight < LEAST_IN_FLIGHT:
+        parser.error(f"JOBS is a whole number of 1 or more, MAX_IN_FLIGHT of {LEAST_IN_FLIGHT} or more")
     return Options(
         jobs=jobs,
         seed=given.seed,

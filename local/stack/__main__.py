@@ -9,7 +9,8 @@ from pathlib import Path
 from local.stack.places import Place, StackError, read_json, tail
 from local.stack.processes import Processes, exclusive
 from local.stack.stack import Stack, guard, take_down
-from local.stack.start import PROVIDERS, Wanted
+from local.stack.start import FAULTS, LEAST_IN_FLIGHT, PROVIDERS, Wanted
+from local.told import told
 
 
 def _up(options: argparse.Namespace) -> None:
@@ -53,7 +54,7 @@ def _status(options: argparse.Namespace) -> None:
     for name, pid in alive.items():
         print(f"{name:10} {pid}")
     if not alive:
-        raise StackError(f"The stack {options.name!r} is not running.")
+        raise StackError(f"No stack {options.name!r} is running; make up starts one.")
     _show(Stack.running(options.name).info)
 
 
@@ -71,15 +72,20 @@ def _logs(options: argparse.Namespace) -> None:
     print(tail(stack.place.log("ministack"), options.lines))
 
 
+def _in_flight(text: str) -> int:
+    if not text.isdecimal() or int(text) < LEAST_IN_FLIGHT:
+        raise argparse.ArgumentTypeError(f"a whole number of {LEAST_IN_FLIGHT} or more is needed, not {text!r}")
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local.stack", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    env = os.environ.get
-    up = commands.add_parser("up", help="start it and leave it running")
-    up.add_argument("--providers", type=Path, default=env("PROVIDERS") or PROVIDERS, help="provider configuration")
-    up.add_argument("--max-in-flight", type=int, default=env("MAX_IN_FLIGHT") or 4, help="jobs at one provider at once")
-    up.add_argument("--seed", type=int, default=env("SEED") or 1, help="which faults the simulated provider makes")
-    up.add_argument("--faults", default=env("FAULTS") or "none", help="none, default or heavy")
+    up = commands.add_parser("up", prog="make up", help="start it and leave it running")
+    up.add_argument("--providers", type=Path, default=PROVIDERS, help="provider configuration")
+    up.add_argument("--max-in-flight", type=_in_flight, default=4, help="jobs at one provider at once")
+    up.add_argument("--seed", type=int, default=1, help="which faults the simulated provider makes")
+    up.add_argument("--faults", choices=FAULTS, default="none")
     down = commands.add_parser("down", help="stop it and remove what it kept")
     down.add_argument("--all", action="store_true", help="every stack in build/")
     commands.add_parser("redeploy", help="build and deploy again; jobs and keys stay")
@@ -93,8 +99,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The command and its options; `up` takes make's variables too."""
+    up = told(os.environ, "PROVIDERS", "MAX_IN_FLIGHT", "SEED", "FAULTS") if arguments[:1] == ["up"] else []
+    return _parser().parse_args([*arguments[:1], *up, *arguments[1:]])
+
+
 def main() -> int:
-    options = _parser().parse_args()
+    options = parse(sys.argv[1:])
     run = {"up": _up, "down": _down, "redeploy": _redeploy, "logs": _logs, "status": _status}
     try:
         if options.command == "guard":

@@ -13,6 +13,8 @@ from local.setup import directory
 from local.stack.emulator import client_environment
 from local.stack.places import ROOT, Place, StackError, tail
 from local.stack.template import Template
+from mediajobs.adapters.providers.loading import load
+from mediajobs.errors import ConfigurationError
 
 _SOURCES = ("template.yaml", "functions", "shared")
 _CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND")
@@ -33,8 +35,23 @@ def architecture() -> str:
     return "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
 
 
+def configuration(providers: Path, values: Mapping[str, str]) -> str:
+    """The text of `providers`, with ${NAME} in it replaced from `values`. Raises StackError with each fault in it."""
+    try:
+        text = Text(providers.read_text(encoding="utf-8")).safe_substitute(values)
+        load(text, str(providers))
+    except OSError as error:
+        raise StackError(
+            f"Cannot read the provider configuration {providers}: {error.strerror}. Is PROVIDERS= right?"
+        ) from None
+    except (UnicodeDecodeError, ConfigurationError) as error:
+        raise StackError(f"{error}\n\n{providers} cannot be used; docs/providers.md has every setting.") from None
+    return text
+
+
 def stage(place: Place, providers: Path, values: Mapping[str, str]) -> None:
-    """Copy what sam build reads, with `providers` as shared/providers.toml and ${NAME} in it replaced from `values`."""
+    """Copy what sam build reads, with the configuration `providers` as shared/providers.toml."""
+    text = configuration(providers, values)
     kept = place.sources / ".aws-sam"
     place.sources.mkdir(parents=True, exist_ok=True)
     for old in place.sources.iterdir():
@@ -46,11 +63,7 @@ def stage(place: Place, providers: Path, values: Mapping[str, str]) -> None:
             shutil.copytree(source, place.sources / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
         else:
             shutil.copy2(source, place.sources / name)
-    try:
-        text = providers.read_text()
-    except OSError as error:
-        raise StackError(f"Cannot read the provider configuration {providers}: {error.strerror}.") from None
-    (place.sources / "shared" / "providers.toml").write_text(Text(text).safe_substitute(values))
+    (place.sources / "shared" / "providers.toml").write_text(text, encoding="utf-8")
 
 
 def declared(place: Place, given: Mapping[str, str]) -> dict[str, str]:

@@ -21,6 +21,9 @@ Say = Callable[[str], None]
 
 PROVIDERS = ROOT / "local" / "providers.toml"
 TENANT = "demo"
+FAULTS = ("none", "default", "heavy")
+# What the template asks of MaxInFlight.
+LEAST_IN_FLIGHT = 2
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,11 @@ class Bringing:
     def endpoint_url(self) -> str:
         return f"http://127.0.0.1:{self.ports.emulator}"
 
+    @property
+    def _values(self) -> dict[str, str]:
+        """What stands for ${NAME} in the provider configuration."""
+        return {"PROVIDER_URL": self.provider_url}
+
     @contextmanager
     def _step(self, what: str) -> Iterator[None]:
         started = time.monotonic()
@@ -99,7 +107,11 @@ class Bringing:
         self.say(f"stack {self.place.name}: {what} ({time.monotonic() - started:.1f} s)")
 
     def servers(self) -> None:
-        """Start the emulator, the provider and the front, and wait until they answer."""
+        """Start the emulator, the provider and the front, and wait until they answer.
+
+        Raises StackError for a provider configuration that cannot be used, before anything is started.
+        """
+        deploy.configuration(self.wanted.providers, self._values)
         with self._step(f"emulator on 127.0.0.1:{self.ports.emulator}"):
             emulator.start(self.place, self.processes, self.ports.emulator)
         with self._step(f"simulated provider on 127.0.0.1:{self.ports.provider}, faults {self.wanted.faults}"):
@@ -130,7 +142,7 @@ class Bringing:
         """Build, deploy, repair and seed; what stack.json is to say. Keys in `kept` are kept."""
         client = clients(self.endpoint_url)
         queue_url, queue_arn = seed.subscriber_queue(client("sqs"), self.place)
-        deploy.stage(self.place, self.wanted.providers, {"PROVIDER_URL": self.provider_url})
+        deploy.stage(self.place, self.wanted.providers, self._values)
         parameters = self._parameters(queue_arn)
         with self._step("sam build"):
             deploy.build(self.place, self.ports.emulator, parameters)
@@ -180,7 +192,7 @@ class Bringing:
         known = signup.with_endpoints(self.provider_url, self.api_url, seed.provider_credentials(self.provider_url))
         for name in seed.provider_secrets(client("secretsmanager"), prefix, names, known):
             self.say(
-                f"stack {self.place.name}: put the secret {prefix}{name} yourself: it is not the simulated provider"
+                f"stack {self.place.name}: put the secret {prefix}{name} yourself (docs/providers.md, On the laptop)"
             )
 
     def _keys(self, client: Clients, table: str, kept: Mapping[str, Any]) -> dict[str, str]:

@@ -86,25 +86,26 @@ def test_the_challenge_is_signed_fresh_and_comes_before_anything_is_kept(edge: E
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "said"),
     [
-        Response(status=200, headers={}, body=b""),
-        Response(status=200, headers={}, body=b'{"challenge": "another"}'),
-        Response(status=200, headers={}, body=b"[" * 4000),
-        Response(status=500, headers={}, body=b""),
-        Response(status=302, headers={"location": "https://acme.example/"}, body=b""),
-        NoAnswer("hangs"),
-        NotSent("refused"),
-        UnsafeUrl("10.0.0.1 is a private address"),
+        (Response(status=200, headers={}, body=b""), "it answered 200"),
+        (Response(status=200, headers={}, body=b'{"challenge": "another"}'), "it answered 200"),
+        (Response(status=200, headers={}, body=b"[" * 4000), "it answered 200"),
+        (Response(status=500, headers={}, body=b""), "it answered 500"),
+        (Response(status=302, headers={"location": "https://acme.example/"}, body=b""), "it answered 302"),
+        (NoAnswer("hangs"), "gave no answer"),
+        (NotSent("refused"), "could not be connected to"),
+        (UnsafeUrl("10.0.0.1 is a private address"), "cannot be used"),
     ],
     ids=["silent", "other", "deep", "500", "redirect", "hangs", "refused", "private"],
 )
-def test_who_does_not_give_the_challenge_back_is_not_registered(edge: Edge, answer: Any) -> None:
+def test_who_does_not_give_the_challenge_back_is_not_registered(edge: Edge, answer: Any, said: str) -> None:
     """422 that says why; nothing is kept, nothing is subscribed, and a registration that stands stays as it is."""
     edge.line.answer = answer
     status, told = edge.call("POST", body={"url": URL})
     assert (status, told["type"]) == (422, "urn:mediajobs:problem:unprocessable")
     assert told["errors"][0]["field"] == "url"
+    assert said in told["detail"]
     assert (edge.callbacks.rows, edge.callbacks.heard) == ({}, [])
     edge.line.answer = None
     edge.call("POST", body={"url": URL})

@@ -9,6 +9,8 @@ from local.stack.places import Place, StackError
 from local.stack.seed import provider_names
 from local.stack.start import PROVIDERS, Ports, Wanted
 
+VALUES = {"PROVIDER_URL": "http://127.0.0.1:1234"}
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
@@ -18,10 +20,10 @@ def place(tmp_path: Path) -> Place:
 def test_provider_configuration_is_put_in_with_its_address(place: Place, tmp_path: Path) -> None:
     """${PROVIDER_URL} becomes the address; any other dollar sign stays as it was written."""
     chosen = tmp_path / "mine.toml"
-    chosen.write_text('[providers.sim]\nbase_url = "${PROVIDER_URL}/sim"\nodd = "$5 ${OTHER}"\n')
-    deploy.stage(place, chosen, {"PROVIDER_URL": "http://127.0.0.1:1234"})
+    chosen.write_text(PROVIDERS.read_text() + "# $5 ${OTHER}\n")
+    deploy.stage(place, chosen, VALUES)
     staged = (place.sources / "shared" / "providers.toml").read_text()
-    assert staged == '[providers.sim]\nbase_url = "http://127.0.0.1:1234/sim"\nodd = "$5 ${OTHER}"\n'
+    assert staged == PROVIDERS.read_text().replace("${PROVIDER_URL}", VALUES["PROVIDER_URL"]) + "# $5 ${OTHER}\n"
 
 
 def test_sources_are_copied_and_old_ones_go(place: Place) -> None:
@@ -31,7 +33,7 @@ def test_sources_are_copied_and_old_ones_go(place: Place) -> None:
     gone.parent.mkdir(parents=True)
     gone.write_text("")
     kept.mkdir(parents=True)
-    deploy.stage(place, PROVIDERS, {})
+    deploy.stage(place, PROVIDERS, VALUES)
     assert not gone.exists()
     assert kept.exists()
     assert (place.sources / "template.yaml").exists()
@@ -42,12 +44,31 @@ def test_sources_are_copied_and_old_ones_go(place: Place) -> None:
 def test_missing_configuration_is_named(place: Place, tmp_path: Path) -> None:
     """A wrong PROVIDERS= is told in words."""
     with pytest.raises(StackError, match=r"missing\.toml"):
-        deploy.stage(place, tmp_path / "missing.toml", {})
+        deploy.stage(place, tmp_path / "missing.toml", VALUES)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (PROVIDERS.read_text().replace("base_url", "base_ulr"), r"\[providers\.sim\] base_ulr: is no setting"),
+        ("[providers", "Expected"),
+        ("\udcff", "utf-8"),
+    ],
+)
+def test_a_slip_in_the_configuration_is_told_before_anything_is_copied(
+    place: Place, tmp_path: Path, text: str, told: str
+) -> None:
+    """With what is wrong and where the settings are written down; a stack with it would answer nothing but 500."""
+    chosen = tmp_path / "slip.toml"
+    chosen.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(StackError, match=rf"(?s){told}.*docs/providers\.md"):
+        deploy.stage(place, chosen, VALUES)
+    assert not place.sources.exists()
 
 
 def test_parameters_that_the_template_has_not_are_left_out(place: Place) -> None:
     """`sam deploy` refuses a parameter that is not declared."""
-    deploy.stage(place, PROVIDERS, {})
+    deploy.stage(place, PROVIDERS, VALUES)
     assert deploy.declared(place, {"MaxInFlight": "4", "Nonsense": "1"}) == {"MaxInFlight": "4"}
 
 

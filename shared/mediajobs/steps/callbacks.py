@@ -94,8 +94,8 @@ def _challenge(world: World, registration: Registration) -> None:
     except UnsafeUrl as error:
         raise Unprocessable(f"This URL cannot be used: {error}.", errors=_wrong("may not be reached")) from error
     except (NotSent, NoAnswer) as error:
-        text = f"The receiver did not answer the challenge ({type(error).__name__}); nothing was registered."
-        raise Unprocessable(text, errors=_wrong("did not answer")) from error
+        what = "could not be connected to" if isinstance(error, NotSent) else "gave no answer to the challenge in time"
+        raise Unprocessable(f"The receiver {what}; nothing was registered.", errors=_wrong("did not answer")) from error
     if not 200 <= answer.status < 300 or not _echoes(answer.body, word):
         text = (
             'The receiver must answer the challenge with 2xx and {"challenge": …}, the word it was sent; '
