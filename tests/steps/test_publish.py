@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from mediajobs import views
 from mediajobs.errors import InProgress, Retryable, Throttled
 from mediajobs.jobs.events import Status
 from mediajobs.jobs.model import Job
+from mediajobs.jobs.states import ErrorCode
 from mediajobs.steps.publish import publish
 from tests.fakes.once import MemoryOnce
 from tests.steps.kit import Stage
@@ -28,6 +30,18 @@ def test_an_ended_job_is_sent_once_with_its_metadata_and_no_prompt() -> None:
     assert (send.group, send.deduplication_id) == (job.id, f"{job.id}-{job.incarnation}-{job.final_version}")
     assert (said["status"], said["metadata"], said["final_version"]) == ("succeeded", {"n": "first"}, job.final_version)
     assert "bicycle" not in send.message
+
+
+def test_a_refusal_that_quotes_the_prompt_stays_with_the_job() -> None:
+    """Consumers hear why in our own words; whoever may read the job reads the provider's."""
+    stage = Stage()
+    code, text = ErrorCode.CONTENT_MODERATED, 'not allowed: "a red bicycle"'
+    job = stage.say(stage.running(), Status.FAILED, code=code, message=text)
+    assert publish(stage.world, job)
+    (send,) = stage.topic.sends
+    assert json.loads(send.message)["error"] == {"code": "content_moderated", "message": views.FAILURE[code]}
+    assert "bicycle" not in send.message
+    assert views.public(job)["error"] == {"code": "content_moderated", "message": text}
 
 
 def test_the_mark_ends_the_looks_and_begins_the_life_of_the_stub() -> None:

@@ -141,6 +141,6 @@ MUTANTS: tuple[Mutant, ...] = (
         file="views.py",
         old='        shown["error"]["message"] = FAILURE[job.error.code]\n',
         new="        pass\n",
-        tests=("tests/unit/test_views.py",),
+        tests=("tests/unit/test_views.py", "tests/steps/test_publish.py"),
     ),
 )
