@@ -140,8 +140,12 @@ events: setup-dev ## run every events/*.json through its handler
 OVERRIDES = $(shell $(PYTHON) -c 'import tomllib; print(*tomllib.load(open("samconfig.toml", "rb"))["$(ENV)"]["deploy"]["parameters"].get("parameter_overrides", []))') \
 	Runtime=$(RUNTIME) $(PARAMETERS)
 
+.PHONY: env-is-known
+env-is-known:
+	@grep -q '^\[$(ENV)\.deploy\.' samconfig.toml || { echo "ENV=$(ENV): samconfig.toml has no such section; it has" $$(sed -n 's/^\[\(.*\)\.deploy\..*/\1/p' samconfig.toml); exit 1; } >&2
+
 .PHONY: build
-build: setup-dev setup-sam ## sam build for AWS, with the Python that runs here
+build: env-is-known setup-dev setup-sam ## sam build for AWS, with the Python that runs here
 	@$(RUN) cli.check_providers shared/providers.toml
 	@PATH="$(CURDIR)/$(SAM):$$PATH" sam build --config-env $(ENV) --parameter-overrides $(OVERRIDES)
 
@@ -153,11 +157,11 @@ deploy: build ## build, then sam deploy to the account that your AWS credentials
 STACK ?= $(shell $(PYTHON) -c 'import tomllib; print(tomllib.load(open("samconfig.toml", "rb"))["$(ENV)"]["global"]["parameters"]["stack_name"])')
 
 .PHONY: outputs
-outputs: setup-dev ## what a deployed stack (STACK=name, else that of ENV) is called: address, table, bucket, topic
+outputs: env-is-known setup-dev ## what a deployed stack (STACK=name, else that of ENV) is called: address, table, bucket, topic
 	@$(RUN) cli.deployed --stack $(STACK)
 
 .PHONY: doctor
-doctor: setup-dev ## check a deployed stack (STACK=name, else that of ENV): quotas, secrets, webhooks, alarms, tables
+doctor: env-is-known setup-dev ## check a deployed stack (STACK=name, else that of ENV): quotas, secrets, webhooks, alarms, tables
 	@$(RUN) cli.doctor --stack $(STACK)
 
 .PHONY: providers

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
 SCOPES = ("user", "operator")
 # A tenant is part of a channel name and of object keys; these are the characters that all of them take.
@@ -109,10 +110,11 @@ def _run(options: argparse.Namespace, dynamodb: Any) -> None:
             print(f"{key.digest[:12]}  {key.scope:8}  {made} UTC  {key.tenant}")
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
     try:
-        _run(_parser().parse_args(), boto3.client("dynamodb"))
-    except KeyProblemError as error:
+        _run(options, boto3.client("dynamodb"))
+    except (KeyProblemError, ClientError, BotoCoreError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

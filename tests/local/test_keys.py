@@ -82,3 +82,14 @@ def test_revoking_needs_exactly_one_match(dynamodb: Any, start: str) -> None:
     with pytest.raises(keys.KeyProblemError):
         keys.revoke(dynamodb, TABLE, start)
     assert len(list(keys.stored(dynamodb, TABLE))) == 1
+
+
+def test_a_table_that_is_not_there_is_told_in_a_line(
+    dynamodb: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first command that a person types with a name of their own in it."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    assert keys.main(["create", "--table", "typo", "--tenant", "demo"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
+    assert "ResourceNotFoundException" in err

@@ -118,3 +118,12 @@ def test_missing_python_is_told_in_words() -> None:
     done = make("setup", "PYTHON=/nowhere/python3", "RUNTIME=x")
     assert done.returncode != 0
     assert "Install Python 3.11" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["build", "deploy", "outputs", "doctor"])
+def test_unknown_section_of_samconfig_is_told_before_anything_is_done(target: str) -> None:
+    """With those that there are; sam would take defaults for it."""
+    done = make(target, "ENV=nosuch", "RUNTIME=x")
+    assert done.returncode == 2
+    assert done.stderr.startswith("ENV=nosuch: samconfig.toml has no such section; it has local dev prod\n")
+    assert done.stdout == ""
