@@ -205,15 +205,22 @@ class Follower:
 
 def main() -> int:
     import requests
+    from requests.adapters import HTTPAdapter
+    from urllib3.util import Retry
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     for name in ("api_url", "api_key", "request_id"):
         parser.add_argument(name)
     given = parser.parse_args()
 
+    session = requests.Session()
+    again = Retry(total=5, backoff_factor=1, status_forcelist=(429, 500, 502, 503, 504), raise_on_status=False)
+    for scheme in ("http://", "https://"):  # a read that fails for a moment does not end the watch
+        session.mount(scheme, HTTPAdapter(max_retries=again))
+
     def get_job() -> Job:
         url = f"{given.api_url}/v1/jobs/{given.request_id}"
-        answer = requests.get(url, headers={"X-API-Key": given.api_key}, timeout=30)
+        answer = session.get(url, headers={"X-API-Key": given.api_key}, timeout=30)
         answer.raise_for_status()
         job: Job = answer.json()
         return job
