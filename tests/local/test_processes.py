@@ -63,7 +63,7 @@ def test_another_process_can_stop_it(place: Place, processes: Processes) -> None
         "from local.stack.processes import Processes; print(Processes(Place('unit', base=Path(sys.argv[1]))).stop())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(place.base)], capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-c", script, str(place.base)], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout.strip() == "['server']"
     assert birth(pid) is None
