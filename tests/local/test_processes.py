@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from local.stack.places import Place, StackError, read_json, write_json
+from local.stack.places import ROOT, Place, StackError, read_json, write_json
 from local.stack.processes import Processes, birth, exclusive, free_port
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -63,7 +63,13 @@ def test_another_process_can_stop_it(place: Place, processes: Processes) -> None
         "from local.stack.processes import Processes; print(Processes(Place('unit', base=Path(sys.argv[1]))).stop())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(place.base)], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", script, str(place.base)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((".", "shared"))},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     assert done.stdout.strip() == "['server']"
     assert birth(pid) is None
