@@ -13,8 +13,6 @@ from local.setup import directory
 from local.stack.emulator import client_environment
 from local.stack.places import ROOT, Place, StackError, tail
 from local.stack.template import Template
-from mediajobs.adapters.providers.loading import load
-from mediajobs.errors import ConfigurationError
 
 _SOURCES = ("template.yaml", "functions", "shared")
 _CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND")
@@ -37,6 +35,10 @@ def architecture() -> str:
 
 def configuration(providers: Path, values: Mapping[str, str]) -> str:
     """The text of `providers`, with ${NAME} in it replaced from `values`. Raises StackError with each fault in it."""
+    # Here, since only a deploy needs the product on its path: the guard, and whoever takes a stack down, do not.
+    from mediajobs.adapters.providers.loading import load
+    from mediajobs.errors import ConfigurationError
+
     try:
         text = Text(providers.read_text(encoding="utf-8")).safe_substitute(values)
         load(text, str(providers))
