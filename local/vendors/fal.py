@@ -123,10 +123,13 @@ class Fal(Vendor):
         if job.state == "failed":
             return says(422, self._failure(job))
         if job.state == "canceled":
-            return says(400, {"detail": "Request was cancelled", "error_type": "client_cancelled"})
+            return says(499, {"detail": "Request was cancelled", "error_type": "client_cancelled"})
         return says(400, {"detail": "Request is still in progress"})
 
-    def cancel_noted(self, _job: JobRecord, _view: View) -> Answer:
+    def cancel_noted(self, job: JobRecord, view: View) -> Answer:
+        """What still waits is taken out of the queue, and nobody hears of it again; what runs is sent a signal."""
+        if view["status"] == "queued" and self.around.ledger.finish(job.id, "canceled"):
+            return says(200, {"status": "OK"})
         return says(202, {"status": "CANCELLATION_REQUESTED"})
 
     def sends(self, _job: JobRecord, kind: str) -> bool:

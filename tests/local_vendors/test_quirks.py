@@ -60,12 +60,22 @@ def test_fal_cancels_and_says_so_by_its_own_word(line: Lines) -> None:
     it = line("fal")
     it.script(LONG)
     job, _ = it.submit()
-    assert it.adapter.cancel(job).kind is ReportKind.WORD
+    it.polled(job, lambda report: report.raw == "IN_PROGRESS")
+    assert it.adapter.cancel(job).status is Status.UNKNOWN
     it.polled(job, lambda report: report.status is Status.CANCELED)
     assert it.told(lambda report: report.status is Status.CANCELED).provider_job_id == job.provider_job_id
     other, _ = it.submit("other")
     it.polled(other, done)
     assert it.adapter.cancel(other).kind is ReportKind.REFUSED
+
+
+def test_fal_takes_what_waits_out_of_its_queue_at_once(line: Lines) -> None:
+    """And says OK, which is a webhook's word for success too."""
+    it = line("fal", expected_s=20.0)
+    job, _ = it.submit()
+    assert it.poll(job).raw == "IN_QUEUE"
+    assert it.adapter.cancel(job).status is Status.CANCELED
+    assert it.poll(job).status is Status.CANCELED
 
 
 def test_fal_may_leave_the_payload_out_of_its_webhook(line: Lines) -> None:

@@ -146,6 +146,44 @@ adapter = "fal"
             kind=WORD,
             status=Status.FAILED,
         ),
+        Case(
+            name="the result is a model's own error",
+            said=(DONE, says(500, {"detail": [{"loc": ["body"], "msg": "it broke", "type": "internal_server_error"}]})),
+            kind=WORD,
+            status=Status.FAILED,
+            expect={"message": "HTTP 500: it broke"},
+        ),
+        Case(
+            name="an error by a name that nobody knows is no end",
+            said=(DONE, says(503, {"detail": "later", "error_type": "queue_unavailable"})),
+            kind=ReportKind.UNAVAILABLE,
+        ),
+        Case(
+            name="the same by header",
+            said=(DONE, says(422, raw=b"", x_fal_error_type="queue_unavailable")),
+            kind=ReportKind.UNAVAILABLE,
+        ),
+        Case(
+            name="a limit of ours is no end",
+            said=(DONE, says(429, {"detail": "slow down", "error_type": "bad_request"}, retry_after="7")),
+            kind=ReportKind.UNAVAILABLE,
+            expect={"retry_after_s": 7},
+        ),
+        Case(
+            name="the result is asked for too early",
+            said=(DONE, says(400, {"detail": "Request is still in progress"})),
+            kind=ReportKind.UNAVAILABLE,
+        ),
+        *(
+            Case(
+                name=f"{word}, a word of webhooks, says nothing here",
+                said=(says(200, {"status": word, "error": "x"}),),
+                kind=WORD,
+                status=Status.UNKNOWN,
+                links=(),
+            )
+            for word in ("OK", "ERROR")
+        ),
         Case(name="the result's own failure", said=(DONE, says(502, raw=b"<html>")), kind=ReportKind.UNAVAILABLE),
         Case(name="the result is garbage", said=(DONE, says(200, raw=b"{")), kind=ReportKind.UNAVAILABLE),
         Case(name="the result is refused to us", said=(DONE, says(403, LOST)), kind=ReportKind.BLOCKED),
@@ -180,6 +218,14 @@ adapter = "fal"
             kind=WORD,
             status=Status.UNKNOWN,
             asked=(f"PUT /fal-ai/flux/requests/{ID}/cancel",),
+        ),
+        Case(
+            name="removed from the queue: it never runs",
+            said=(says(200, {"status": "OK"}),),
+            kind=WORD,
+            status=Status.CANCELED,
+            links=(),
+            expect={"provider_job_id": ID},
         ),
         Case(name="done already", said=(says(400, {"status": "ALREADY_COMPLETED"}),), kind=ReportKind.REFUSED),
         Case(name="unknown", said=(says(404, {"status": "NOT_FOUND"}),), kind=ReportKind.GONE),

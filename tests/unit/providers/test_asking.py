@@ -259,6 +259,16 @@ def test_a_cancel_that_is_taken_says_the_providers_word() -> None:
         assert (report.kind, report.status, report.provider_job_id) == (ReportKind.WORD, Status.UNKNOWN, "p-1")
 
 
+@pytest.mark.parametrize(("word", "status"), [("completed", Status.SUCCEEDED), ("failed", Status.FAILED)])
+def test_a_word_about_the_request_is_not_taken_for_the_jobs(word: str, status: Status) -> None:
+    """The answer to a cancel may say how the cancel went: without the job's id only "canceled" is believed."""
+    assert cancel(said(200, {"id": "p-1", "status": word})).status is status
+    for about in ({"status": word}, {"id": "p-2", "status": word}):
+        report = cancel(said(200, about))
+        assert (report.kind, report.status, report.links) == (ReportKind.WORD, Status.UNKNOWN, ())
+    assert cancel(said(200, {"status": "canceled"})).status is Status.CANCELED
+
+
 @pytest.mark.parametrize(
     ("answer", "kind"),
     [

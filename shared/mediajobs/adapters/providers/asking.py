@@ -127,17 +127,19 @@ class Asking:
         return self.succeeded(place, report, value) if report.status is Status.SUCCEEDED else report
 
     def _word_of_cancel(self, answer: Response, provider_job_id: str) -> Report:
-        """The status word in an answer to a cancel, where there is one that we know."""
+        """The status word in an answer to a cancel, where there is one that we know.
+
+        Without the job's id it may be about the request ("success"): then no more is believed than that it is canceled.
+        """
         word = Report(kind=ReportKind.WORD, provider_job_id=provider_job_id)
         try:
             report = self.vocabulary.report(reading.document(answer.body, strict=False), self.credentials.seen)
         except Unusable:
             return word
-        return (
-            word
-            if report.provider_job_id not in (None, provider_job_id)
-            else replace(report, provider_job_id=provider_job_id)
-        )
+        if report.provider_job_id is None and report.status is not Status.CANCELED:
+            return replace(word, raw=report.raw)
+        about_it = report.provider_job_id in (None, provider_job_id)
+        return replace(report, provider_job_id=provider_job_id) if about_it else word
 
     def _found(self, answer: Response, reference: str) -> Report:
         try:

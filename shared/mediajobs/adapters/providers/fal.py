@@ -2,6 +2,7 @@
 
 - Status, result and cancel drop the path of an endpoint's id. The address that an answer names counts where it differs.
 - COMPLETED may mean failed: then the status has an error, or the result's address answers with the job's own error.
+- OK and ERROR are words of webhooks alone. In an answer to a cancel OK says that the request has left the queue.
 - A webhook may come without its payload: then the result is asked for.
 """
 
@@ -16,16 +17,43 @@ from mediajobs.adapters.providers.generic import GenericAdapter
 from mediajobs.jobs.events import Answered, AnswerKind, Status
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import ErrorCode
-from mediajobs.messages import Report, Response
+from mediajobs.messages import Report, ReportKind, Response
 
 _NAMESPACES = frozenset({"workflows", "comfy"})
 _CANCELED = frozenset({"client_cancelled"})
-_OF_THE_JOB = frozenset({400, 422})
+# Every error_type that fal documents. Another one is a new word, and no word for the job.
+_ERRORS = _CANCELED | {
+    "bad_request",
+    "client_disconnected",
+    "internal_error",
+    "request_timeout",
+    "runner_connection_error",
+    "runner_connection_refused",
+    "runner_connection_timeout",
+    "runner_disconnected",
+    "runner_incomplete_response",
+    "runner_scheduling_failure",
+    "runner_server_error",
+    "startup_timeout",
+}
+_OF_THE_CALL = frozenset({401, 402, 403, 404, 410, 429})
+_OF_WEBHOOKS = frozenset({"OK", "ERROR"})
+_REMOVED = "OK"
 _STATUS = "/status"
 
 
 class FalAsking(Asking):
     """The questions to fal's queue."""
+
+    def poll(self, place: Place, provider_job_id: str) -> Report:
+        return _of_the_queue(super().poll(place, provider_job_id))
+
+    def cancel(self, place: Place, provider_job_id: str | None) -> Report:
+        """Removed from the queue it never runs; everything else is a request, and a poll tells what came of it."""
+        report = super().cancel(place, provider_job_id)
+        if report.kind is ReportKind.WORD and report.raw == _REMOVED:
+            return replace(report, status=Status.CANCELED, links=())
+        return _of_the_queue(report)
 
     def cancel_url(self, place: Place, provider_job_id: str) -> str:
         base = self._base(place)
@@ -45,11 +73,10 @@ class FalAsking(Asking):
         """The job's own error comes as the status of its result. Everything else that fails is ours or fal's."""
         if isinstance(answer, Response) and answer.status >= 400:
             body = loose(answer.body)
-            named = "x-fal-error-type" in answer.headers or _text(body, "error_type") is not None
-            if answer.status in _OF_THE_JOB or (named and answer.status not in (401, 403)):
-                said = {"error_type": answer.headers.get("x-fal-error-type")}
-                body = {**said, **body} if isinstance(body, dict) else said
-                return self._failed(report, body, self.calls.message(answer))
+            told: dict[str, object] = {"error_type": answer.headers.get("x-fal-error-type")}
+            told |= body if isinstance(body, dict) else {}
+            if _is_the_jobs(answer.status, told):
+                return self._failed(report, told, self.calls.message(answer))
         return super().result(report, answer)
 
     def _error(self, report: Report, value: object) -> Report | None:
@@ -111,6 +138,23 @@ class FalAdapter(GenericAdapter):
             most = 3 if parts[0] in _NAMESPACES else 2
             found.append({"endpoint": "/".join(parts[:most]), "model": model.name or name, "id": provider_job_id})
         return found
+
+
+def _of_the_queue(report: Report) -> Report:
+    """A word that only webhooks have says nothing in another answer."""
+    return replace(report, status=Status.UNKNOWN, links=()) if report.raw in _OF_WEBHOOKS else report
+
+
+def _is_the_jobs(status: int, told: dict[str, object]) -> bool:
+    """Whether an error at the result's address is the job's: by a name that is documented, or a model's list of errors.
+
+    A text alone may be about the question: a result that is asked for too early is answered with a 400.
+    """
+    if status in _OF_THE_CALL:
+        return False
+    name, detail = _text(told, "error_type"), told.get("detail")
+    listed = isinstance(detail, list) and bool(detail) and all(_text(one, "type") for one in detail)
+    return name in _ERRORS if name is not None else status == 422 or listed
 
 
 def _text(value: object, name: str) -> str | None:
