@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, ClassVar
 
 from local.provider.answers import Answer, Request
-from local.provider.dialect import Api, Reason, View, iso
+from local.provider.dialect import Api, Reason, Surroundings, View, iso
 from local.provider.records import JobRecord
 from local.provider.settings import Traits
 from local.provider.wishes import Wish
@@ -26,13 +27,16 @@ _FAILURES = {
 }
 _REFUSALS: dict[Reason, tuple[int, str]] = {
     "unauthorized": (401, "The API key is not valid."),
-    "blocked": (400, "You do not have enough credits to run this task."),
-    "rate_limited": (429, "You have reached your daily task limit."),
+    "rate_limited": (429, "Too many requests."),
     "unavailable": (503, "The service is under load. Try again later."),
     "internal": (500, "Something went wrong."),
     "not_found": (404, "The task was not found."),
     "no_page": (404, "There is no such page."),
 }
+_USED_UP = (
+    (400, "You do not have enough credits to run this task."),
+    (429, "You have reached your daily task limit."),
+)
 
 
 class Runway(Vendor):
@@ -40,6 +44,10 @@ class Runway(Vendor):
 
     traits = Traits(idempotent=False, lookup=False, honest_503=False)
     models: ClassVar = {"gen4_turbo": "video-1", "veo3.1": "video-1", "gen4_image": "image-1"}
+
+    def __init__(self, name: str, around: Surroundings) -> None:
+        super().__init__(name, around)
+        self._numbers = itertools.count()
 
     def answer(self, api: Api, request: Request) -> Answer:
         if not self.known(f"Bearer {self.api_key}", request.headers.get("authorization", "")):
@@ -83,7 +91,7 @@ class Runway(Vendor):
         if reason in ("invalid_input", "invalid_json"):
             issues = [{"message": "Invalid", "path": [message]}]
             return says(400, {"error": "Validation of body failed", "issues": issues})
-        status, text = _REFUSALS[reason]
+        status, text = _USED_UP[next(self._numbers) % 2] if reason == "blocked" else _REFUSALS[reason]
         return says(status, {"error": text})
 
     def accepted(self, job: JobRecord) -> Answer:

@@ -82,7 +82,7 @@ def test_a_wrong_key_and_a_blocked_account_are_the_accounts_fault(line: Lines, n
     """And nothing is charged."""
     it = line(name)
     it.block(30)
-    for _ in range(2):  # Kling has two ways to say it
+    for _ in range(2):  # Kling and Runway have two ways to say it
         assert it.submit()[1].kind is B
     it.secrets.known[name]["api_key"] = "wrong-access-key:wrong-secret-key"
     assert it.submit("second")[1].kind is B

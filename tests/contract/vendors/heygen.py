@@ -56,6 +56,8 @@ avatar = { kind = "video" }
             kind=AnswerKind.AMBIGUOUS,
         ),
         Case(name="invalid", said=(says(400, error("invalid_parameter")),), kind=AnswerKind.REJECTED),
+        Case(name="another's avatar", said=(says(403, error("resource_access_denied")),), kind=AnswerKind.REJECTED),
+        Case(name="no right", said=(says(403, error("forbidden")),), kind=AnswerKind.BLOCKED),
         Case(name="key", said=(says(401, error("unauthorized")),), kind=AnswerKind.BLOCKED),
         Case(name="money", said=(says(402, error("insufficient_credit")),), kind=AnswerKind.BLOCKED),
         *(Case(name=f"429 {code}", said=(says(429, error(code)),), kind=AnswerKind.BLOCKED) for code in USED_UP),

@@ -61,8 +61,9 @@ kling-v2-image = { kind = "video", endpoint = "videos/image2video", name = "klin
         Case(
             name="unsafe", said=(says(400, no(1301, "security")),), kind=R, expect={"code": ErrorCode.CONTENT_MODERATED}
         ),
-        Case(
-            name="the reference was used before", said=(says(400, no(1201, "external_task_id is duplicated")),), kind=U
+        *(
+            Case(name=f"the reference was used before: {text}", said=(says(400, no(1201, text)),), kind=U)
+            for text in ("external_task_id is duplicated", "The External Task ID exists already")
         ),
         Case(name="conflict", said=(says(409, no(1999, "conflict")),), kind=U),
     ),

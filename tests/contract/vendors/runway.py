@@ -47,6 +47,11 @@ gen4_turbo = { kind = "video", endpoint = "image_to_video", input_required = ["p
         Case(
             name="daily limit",
             said=(says(429, {"error": "You have reached your daily task limit"}),),
+            kind=AnswerKind.BLOCKED,
+        ),
+        Case(
+            name="too many",
+            said=(says(429, {"error": "Too many requests"}, retry_after="7"),),
             kind=AnswerKind.NOT_ACCEPTED,
         ),
         Case(name="overload", said=(says(503, {"error": "busy"}),), kind=AnswerKind.AMBIGUOUS),

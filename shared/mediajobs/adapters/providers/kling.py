@@ -53,9 +53,14 @@ class KlingAdapter(GenericAdapter):
         answered = super().outcome(response, attempt)
         reference = self.config.submit.reference_field
         said = self.vocabulary.message(loose(response.body), ())
-        if answered.kind is AnswerKind.REJECTED and reference is not None and reference in said:
+        if answered.kind is AnswerKind.REJECTED and reference is not None and _letters(reference) in _letters(said):
             return attempt.answered(AnswerKind.AMBIGUOUS, answered.message)
         return answered
+
+
+def _letters(text: str) -> str:
+    """The name of a field as it may be written in a sentence: "External task ID"."""
+    return "".join(filter(str.isalnum, text.lower()))
 
 
 def make_token(access: str, secret: str, now_s: int) -> str:

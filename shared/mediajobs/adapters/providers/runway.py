@@ -2,7 +2,8 @@
 
 - DELETE cancels a task that runs and deletes one that is done, its paid result too: its status is asked for first.
 - A canceled task is not known any more.
-- An account without credits is told by a 400, which is no fault of the request.
+- An account without credits is told by a 400, which is no fault of the request; one whose generations of the day are
+  used up by a 429, which does not pass in a moment.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from mediajobs.adapters.providers.asking import Asking, Place
 from mediajobs.adapters.providers.generic import GenericAdapter
 from mediajobs.jobs.events import Answered, AnswerKind, Status
 from mediajobs.jobs.model import Job
+from mediajobs.jobs.states import ErrorCode
 from mediajobs.messages import Report, ReportKind, Response
+
+# By which word a status that else is the request's, or the moment's, speaks of the account.
+_OF_THE_ACCOUNT = {400: "credits", 429: "daily"}
 
 
 class RunwayAsking(Asking):
@@ -51,7 +56,9 @@ class RunwayAdapter(GenericAdapter):
 
     def outcome(self, response: Response, attempt: Attempt) -> Answered:
         answered = super().outcome(response, attempt)
-        broke = response.status == 400 and "credits" in self.vocabulary.message(loose(response.body), ()).lower()
-        if answered.kind is AnswerKind.REJECTED and broke:
+        word = _OF_THE_ACCOUNT.get(response.status)
+        if word is None or answered.code is ErrorCode.CONTENT_MODERATED:
+            return answered
+        if word in self.vocabulary.message(loose(response.body), ()).lower():
             return attempt.answered(AnswerKind.BLOCKED, answered.message)
         return answered
