@@ -117,6 +117,10 @@ class UnsafeUrl(MediaJobsError):
     """The URL is refused before any byte is sent to it."""
 
 
+class UnlistedHost(UnsafeUrl):
+    """It leads to a host that our configuration does not list: no fault of the file that lies there."""
+
+
 class InvalidMedia(MediaJobsError):
     """Downloaded bytes are not what the job asked for."""
 

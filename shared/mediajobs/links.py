@@ -14,7 +14,7 @@ import urllib.parse
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mediajobs.errors import UnsafeUrl
+from mediajobs.errors import UnlistedHost, UnsafeUrl
 from mediajobs.messages import LinkRules
 
 MOST_CHARACTERS = 16_384
@@ -121,10 +121,10 @@ def check(target: Target, rules: LinkRules) -> None:
     """Raises UnsafeUrl unless the rules allow this URL. A host name's addresses are checked once it is looked up."""
     if target.scheme != "https" and not rules.allow_http:
         raise UnsafeUrl(f"{target.host}: only https is allowed")
-    if rules.hosts and not host_in(target.host, rules.hosts):
-        raise UnsafeUrl(f"{target.host} is not among the allowed hosts")
     if target.address is not None:
         check_address(target.host, allow_private=rules.allow_private)
+    if rules.hosts and not host_in(target.host, rules.hosts):
+        raise UnlistedHost(f"{target.host} is not among the allowed hosts")
 
 
 def check_address(text: str, *, allow_private: bool) -> None:

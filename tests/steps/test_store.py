@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from mediajobs.adapters.http import WebHttp
-from mediajobs.errors import NoAnswer, UnsafeUrl
+from mediajobs.errors import NoAnswer, UnlistedHost, UnsafeUrl
 from mediajobs.jobs.decide import Change
 from mediajobs.jobs.events import Decision, DecisionKind, Status
 from mediajobs.jobs.model import Job, Link
@@ -222,6 +222,19 @@ def test_a_link_that_must_not_be_fetched_ends_as_invalid_and_never_as_a_storm_of
     stage.http.downloads = [UnsafeUrl("a private address"), UnsafeUrl("a private address")]
     offers(stage, "http://169.254.169.254/")
     assert store(stage.world, job.id) == "31"
+
+
+def test_a_link_to_a_host_that_our_list_lacks_is_a_question_and_ends_no_paid_job() -> None:
+    """A vendor's new delivery host: once it is listed, a retry has the file."""
+    stage = Stage()
+    job = stage.storing(A)
+    stage.http.downloads = [UnlistedHost("cdn.new.example is not among the allowed hosts") for _ in range(2)]
+    offers(stage, A)
+    assert store(stage.world, job.id) == "32"
+    assert (stage.state(job), stage.reason(job)) == (State.STORING, "result_unavailable")
+    attention = stage.read(job).attention
+    assert attention is not None
+    assert "cdn.new.example" in attention.evidence
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediajobs import links
-from mediajobs.errors import UnsafeUrl
+from mediajobs.errors import UnlistedHost, UnsafeUrl
 from mediajobs.messages import LinkRules
 
 PUBLIC = LinkRules()
@@ -210,7 +210,7 @@ def test_hosts_of_the_rules_are_matched_exactly_or_below_a_star() -> None:
         "files.example.test.evil.test",
         "8.8.8.8",
     ):
-        with pytest.raises(UnsafeUrl, match="not among the allowed hosts"):
+        with pytest.raises(UnlistedHost, match="not among the allowed hosts"):
             allowed(f"https://{host}/x", rules)
 
 

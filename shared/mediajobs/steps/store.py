@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 from mediajobs import backoff
-from mediajobs.errors import InvalidMedia, LinkDead, Retryable, UnsafeUrl
+from mediajobs.errors import InvalidMedia, LinkDead, Retryable, UnlistedHost, UnsafeUrl
 from mediajobs.jobs.due import SECOND
 from mediajobs.jobs.events import Event, Invalid, NoUrl, Status, Stored, Traits
 from mediajobs.jobs.model import Job, Link, Output
@@ -142,8 +142,10 @@ def each(one: Callable[[int], Output], count: int, workers: int, failed: list[in
 
 
 def _hopeless(error: Exception) -> Event:
-    """After a fresh link: bad media is the provider's failure, a dead link is a question for a person."""
-    if isinstance(error, LinkDead):
+    """After a fresh link: bad media is the provider's failure. A dead link, or one to a host that our list lacks, is a
+    question for a person: the file is paid for, and may be good.
+    """
+    if isinstance(error, LinkDead | UnlistedHost):
         return NoUrl(message=f"a fresh link does not serve either: {error}")
     return Invalid(message=f"a fresh link is no better: {error}")
 
