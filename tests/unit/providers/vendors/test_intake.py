@@ -234,6 +234,7 @@ def test_a_challenge_is_sent_back_to_whom_is_proved_only(thin: Intake) -> None:
         {"challenge": 5},
         {"challenge": ""},
         {"challenge": "x" * 501},
+        {"challenge": "x", "more": "y" * 8192},
         ["challenge"],
         {"challenge": "x", "status": "failed"},
     ):
