@@ -64,7 +64,7 @@ def closed(_: Peer) -> None:
     """The end comes in good order, and too soon."""
 
 
-# A reset is not among them: what it takes with it depends on the moment. tests/steps/test_long_downloads.py plays it.
+# A reset is not among them: what it takes with it depends on the moment. tests/steps/test_transfers.py plays it.
 BREAKS = {"closed": closed, "silent": stall}
 
 

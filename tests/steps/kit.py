@@ -15,6 +15,7 @@ from mediajobs.jobs.events import AnswerKind, Event, Status, StepFailed, Stored,
 from mediajobs.jobs.model import Job, Link, Output
 from mediajobs.jobs.states import Reason, Source, State
 from mediajobs.messages import Caller, Created, Do, Settings
+from mediajobs.pauses import Pause
 from mediajobs.ports import World
 from mediajobs.steps.apply import apply
 from mediajobs.steps.dispatch import dispatch
@@ -162,7 +163,7 @@ class Stage:
     def killed(self, key: str = "first") -> Job:
         """Claimed; the dispatcher died with its request on the wire."""
         job = self.job(key)
-        self.sim.during_submit = _die
+        self.sim.during_submit = die
         with suppress(Killed):
             dispatch(self.world, job.id, Do.SUBMIT)
         self.sim.during_submit = None
@@ -218,6 +219,9 @@ class Stage:
     def state(self, job: Job) -> State:
         return self.read(job).state
 
+    def pause(self) -> Pause:
+        return self.store.provider("sim").pause
+
     def held(self) -> dict[str, str]:
         """Slot rows of `sim`: each names its job, and that job says so too."""
         rows = dict(self.store.rows.get("sim", {}))
@@ -233,5 +237,5 @@ class Killed(BaseException):
     """The process is gone: nothing of ours runs any more."""
 
 
-def _die(_: object) -> None:
+def die(_: object) -> None:
     raise Killed

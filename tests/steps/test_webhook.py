@@ -14,7 +14,7 @@ from mediajobs.jobs.states import State
 from mediajobs.messages import Delivery, Report, ReportKind
 from mediajobs.steps.webhook import GRACE_MS, take
 from tests.fakes.providers import ScriptedAdapter
-from tests.steps.kit import KEYED, PLAIN, Killed, Stage
+from tests.steps.kit import KEYED, PLAIN, Killed, Stage, die
 
 RUNNING, SUCCEEDED, FAILED, UNKNOWN = Status.RUNNING, Status.SUCCEEDED, Status.FAILED, Status.UNKNOWN
 
@@ -114,17 +114,13 @@ def test_an_older_submissions_event_is_told_apart_by_its_url() -> None:
     stage.clock.advance(60)
     assert job.attention is not None
     stage.apply(job, Decision(kind=DecisionKind.RESUBMIT, attention_version=job.attention.version))
-    stage.sim.during_submit = _die
+    stage.sim.during_submit = die
     with pytest.raises(Killed):
         stage.dispatch(job)
     take(stage.world, stage.sim.delivery(stage.ref(job, 1), "p-1", FAILED))
     assert stage.state(job) is State.SUBMITTING
     take(stage.world, stage.sim.delivery(stage.ref(job, 2), "p-2", FAILED, event_id="evt-2"))
     assert stage.state(job) is State.FAILED
-
-
-def _die(_: object) -> None:
-    raise Killed
 
 
 # -- who may speak
@@ -307,7 +303,7 @@ def test_a_record_store_that_fails_is_a_retryable_answer() -> None:
 def test_a_lost_race_is_decided_again_and_the_event_is_not_lost() -> None:
     stage = Stage()
     job = stage.job()
-    stage.sim.during_submit = _die
+    stage.sim.during_submit = die
     with pytest.raises(Killed):
         stage.dispatch(job)
 

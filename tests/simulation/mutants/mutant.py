@@ -9,7 +9,8 @@ ROOT = Path(__file__).resolve().parents[3]
 PRODUCT = Path("shared/mediajobs")
 
 CORE = (
-    "tests/core/test_traces.py",
+    "tests/core/test_traces_charge.py",
+    "tests/core/test_traces_end.py",
     "tests/core/test_rows_submit.py",
     "tests/core/test_rows_provider.py",
     "tests/core/test_rows_people.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.simulation.mutants.mutant import Mutant
 
-LONG = ("tests/steps/test_long_downloads.py",)
+LONG = ("tests/steps/test_transfers.py", "tests/steps/test_resumed_transfers.py")
 
 MUTANTS = (
     Mutant(

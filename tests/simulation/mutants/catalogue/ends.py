@@ -6,7 +6,7 @@ from tests.simulation.mutants.mutant import CORE, Mutant
 
 PUBLISH = ("tests/steps/test_publish.py",)
 STORE = ("tests/steps/test_store.py",)
-RECONCILE = ("tests/steps/test_reconcile.py",)
+RECONCILE = ("tests/steps/test_reconcile_looks.py", "tests/steps/test_reconcile_runs.py")
 
 MUTANTS = (
     Mutant(
@@ -102,7 +102,7 @@ MUTANTS = (
         old="    return unless_far(m, _remember(after, entry))\n",
         new="    entered = unless_far(m, _remember(after, entry))\n"
         "    return replace(entered, due_at=None) if to in TERMINAL else entered\n",
-        tests=("tests/core/test_traces.py", "tests/core/test_rows_end.py"),
+        tests=("tests/core/test_traces_end.py", "tests/core/test_rows_end.py"),
     ),
     Mutant(
         name="a published job is published again",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.simulation.mutants.mutant import Mutant
 
-_TESTS = ("tests/steps/test_uploads.py",)
+_TESTS = ("tests/steps/test_files_in.py", "tests/steps/test_files_served.py")
 
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.simulation.mutants.mutant import CORE, Mutant
 
-JOBS = (*CORE, "tests/steps/test_jobs.py")
+JOBS = (*CORE, "tests/steps/test_callers.py", "tests/steps/test_operators.py")
 PEOPLE = "jobs/rules_people.py"
 PROVIDER = "jobs/rules_provider.py"
 
@@ -215,6 +215,6 @@ MUTANTS = (
         file="steps/jobs.py",
         old="    if not caller.operator:\n",
         new="    if not caller.operator and not caller.tenant:\n",
-        tests=("tests/steps/test_jobs.py",),
+        tests=("tests/steps/test_operators.py",),
     ),
 )

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from tests.simulation.mutants.mutant import Mutant
 
-ADMISSION = ("tests/core/test_pauses.py", "tests/steps/test_admission.py")
-APPLY = ("tests/steps/test_apply.py", "tests/steps/test_dispatch.py", "tests/steps/test_reconcile.py")
+ADMISSION = ("tests/core/test_pauses.py", "tests/steps/test_waiting_room.py", "tests/steps/test_provider_pauses.py")
+APPLY = (
+    "tests/steps/test_apply.py",
+    "tests/steps/test_attempts.py",
+    "tests/steps/test_resumed_attempts.py",
+    "tests/steps/test_reconcile_looks.py",
+    "tests/steps/test_reconcile_runs.py",
+)
 ROWS = ("tests/contract/test_store_slots.py",)
 
 MUTANTS = (
@@ -157,7 +163,7 @@ MUTANTS = (
         file="steps/dispatch.py",
         old="return job.attention is None or job.attention.reason is Reason.DEAD_LETTER",
         new="return job.attention is None",
-        tests=("tests/steps/test_dispatch.py", "tests/steps/test_worker.py"),
+        tests=("tests/steps/test_attempts.py", "tests/steps/test_worker.py"),
     ),
     Mutant(
         name="a success wipes a newer pause",
@@ -214,7 +220,7 @@ MUTANTS = (
         file="steps/dispatch.py",
         old="retry_at=max(world.clock.now() + wait, asked_to_wait or 0))",
         new="retry_at=asked_to_wait or world.clock.now() + wait)",
-        tests=("tests/steps/test_dispatch.py",),
+        tests=("tests/steps/test_attempts.py",),
     ),
     Mutant(
         name="a row given back wakes nobody",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.simulation.mutants.mutant import CORE, Mutant
 
-DISPATCH = (*CORE, "tests/steps/test_dispatch.py")
+DISPATCH = (*CORE, "tests/steps/test_attempts.py", "tests/steps/test_resumed_attempts.py")
 ANSWERS = ("tests/unit/providers/test_submit.py",)
 SUBMIT = "jobs/rules_submit.py"
 

@@ -119,7 +119,7 @@ MUTANTS = (
         file="steps/apply.py",
         old="    return isinstance(event, Adopted)\n",
         new="    return event is None\n",
-        tests=("tests/steps/test_jobs.py", *APPLY),
+        tests=("tests/steps/test_operators.py", *APPLY),
     ),
     Mutant(
         name="an id that a lookup brought is not reserved",
@@ -197,6 +197,6 @@ MUTANTS = (
         file="steps/jobs.py",
         old="if job is None or (job.tenant != caller.tenant and not caller.operator):",
         new="if job is None or (not job.tenant and not caller.operator):",
-        tests=("tests/steps/test_jobs.py",),
+        tests=("tests/steps/test_callers.py",),
     ),
 )
