@@ -24,10 +24,10 @@ from mediajobs.adapters.providers.registry import Registry
 from mediajobs.clock import SystemChance, SystemClock
 from mediajobs.errors import MediaJobsError
 from mediajobs.messages import Settings
+from mediajobs.parts import PROVIDERS, Denied
 from mediajobs.ports import Providers, Store, World
 from mediajobs.steps import restore
 from mediajobs.steps.jobs import FOR_EVER
-from mediajobs.wiring import PROVIDERS, Denied
 
 FUNCTION = "restored"
 

@@ -26,7 +26,7 @@ def store(files: int, sink: int, size: int, count: int) -> Callable[[], None]:
     """As the store function does it, with all that it loads: its client of the table and its providers' settings."""
     from botocore.config import Config
 
-    from mediajobs import wiring
+    from mediajobs import parts
     from mediajobs.adapters import aws
     from mediajobs.adapters.http import WebHttp
     from mediajobs.adapters.providers.loading import load
@@ -45,7 +45,7 @@ def store(files: int, sink: int, size: int, count: int) -> Callable[[], None]:
     for name in ("dynamodb", "secretsmanager"):
         aws.client(name, **here)
     http = WebHttp()
-    kept = Registry(load(wiring.PROVIDERS.read_text(encoding="utf-8")), http, cast("Any", None))
+    kept = Registry(load(parts.PROVIDERS.read_text(encoding="utf-8")), http, cast("Any", None))
     world: Any = SimpleNamespace(
         clock=SystemClock(),
         http=http,

@@ -14,8 +14,8 @@ from mediajobs import wiring
 from mediajobs.clock import Clock
 from mediajobs.errors import ConfigurationError
 from mediajobs.lazy import Build, Lazy, Wired
+from mediajobs.parts import Later, Parts
 from mediajobs.ports import World
-from mediajobs.wiring import Later, Parts
 from tests.api.events import context, problem, proxy
 from tests.fakes.clock import VirtualClock
 from tests.template.reading import functions, load

@@ -13,7 +13,7 @@ from dataclasses import replace
 from threading import Barrier, get_ident
 from typing import Any, Self, TypeVar, cast
 
-from mediajobs import wiring
+from mediajobs import parts, wiring
 from mediajobs.adapters.dynamodb import DynamoStore
 from mediajobs.adapters.http import Limits, WebHttp
 from mediajobs.adapters.idempotency import PowertoolsOnce, submit_once
@@ -51,7 +51,6 @@ from tests.hostile.server import HostileServer
 from tests.steps.kit import Killed
 
 T = TypeVar("T")
-Answer = dict[str, Any]
 
 
 class Deployment:
@@ -132,7 +131,7 @@ class Deployment:
         if process not in self._functions:
             lazy = getattr(wiring, f"{name}_handler")()
             given = {port.rstrip("?").replace("tokens", "secrets") for port in lazy._ports.split()}
-            denied: Any = {port: wiring.Denied(name, port) for port in PORTS - given}
+            denied: Any = {port: parts.Denied(name, port) for port in PORTS - given}
             inner = lazy._build(replace(self.world, **denied))
             log, metrics = cast("Any", self.world.log), cast("Any", self.metrics)
             self._functions[process] = logged(inner, name=name, log=log, metrics=metrics, clock=self.clock)

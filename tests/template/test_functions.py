@@ -88,7 +88,7 @@ def test_variables_are_those_that_config_reads(template: dict[str, Any]) -> None
     assert given - outside == read - outside
 
 
-# What each port needs to be told; wiring.py refuses to build it otherwise, at the first invocation.
+# What each port needs to be told; parts.py refuses to build it otherwise, at the first invocation.
 PORTS = {
     "queues": {"DISPATCH_QUEUE_URL", "STORE_QUEUE_URL", "URGENT_QUEUE_URL"},
     "topic": {"TOPIC_ARN"},

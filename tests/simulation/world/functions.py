@@ -7,7 +7,7 @@ from dataclasses import fields
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from mediajobs import wiring
+from mediajobs import parts, wiring
 from mediajobs.adapters.idempotency import submit_once
 from mediajobs.adapters.providers.registry import Registry
 from mediajobs.batches import queue_handler
@@ -99,7 +99,7 @@ class Container:
         for port in fields(World):
             if port.name not in ports:
                 granted = grantable.get(port.name, _Ignored()) if port.name in given else None
-                ports[port.name] = granted or wiring.Denied(self.function, port.name)
+                ports[port.name] = granted or parts.Denied(self.function, port.name)
         return World(**ports)
 
     def _sleep(self, seconds: float) -> None:
@@ -189,7 +189,7 @@ class _Providers:
         from tests.simulation.world.town import configuration  # the town knows the functions
 
         self._container = container
-        self._registry = Registry(configuration(), http or wiring.Denied(container.function, "http"), secrets)
+        self._registry = Registry(configuration(), http or parts.Denied(container.function, "http"), secrets)
 
     def names(self) -> tuple[str, ...]:
         return self._container.town.names
