@@ -6,17 +6,16 @@ python -m cli.event_schema --check    say whether the kept one still tells the t
 It leaves out `additionalProperties`: fields may be added under the same schema_version, and consumers pass them over.
 """
 
-import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
+from cli.kept import DOCS, command
 from mediajobs.api.answers import Event
 from mediajobs.views import SCHEMA_VERSION
 
 _CLOSED = ("additionalProperties", False)
-KEPT = Path(__file__).resolve().parent.parent / "docs" / "event.schema.json"
+KEPT = DOCS / "event.schema.json"
 
 
 def document() -> dict[str, Any]:
@@ -42,16 +41,7 @@ def _open(node: Any) -> Any:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m cli.event_schema", description=__doc__.partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where the kept file differs")
-    if not parser.parse_args().check:
-        KEPT.write_text(text(), encoding="utf-8")
-        print(f"wrote {KEPT.name}")
-        return 0
-    if not KEPT.exists() or KEPT.read_text(encoding="utf-8") != text():
-        print(f"{KEPT.name} is not what the code says; run: make openapi", file=sys.stderr)
-        return 1
-    return 0
+    return command("cli.event_schema", KEPT, text, again="make openapi")
 
 
 if __name__ == "__main__":

@@ -4,19 +4,18 @@ python -m cli.lifecycle            write it
 python -m cli.lifecycle --check    say whether the kept one still tells the truth
 """
 
-import argparse
 import inspect
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
+from cli.kept import DOCS, command
 from mediajobs.jobs import states
 from mediajobs.jobs.decide import TABLE
 from mediajobs.jobs.rules import Rule
 from mediajobs.jobs.states import OPEN, PUBLIC_STATUS, RANK, TERMINAL, Reason, State
 
-KEPT = Path(__file__).resolve().parent.parent / "docs" / "lifecycle.md"
+KEPT = DOCS / "lifecycle.md"
 
 HEAD = """\
 # Lifecycle of a job
@@ -126,22 +125,7 @@ def _safe(words: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m cli.lifecycle", description="Write docs/lifecycle.md from the code."
-    )
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where the kept file differs")
-    parser.add_argument("--file", type=Path, default=KEPT, help="another file than docs/lifecycle.md")
-    options = parser.parse_args(arguments)
-    file, fresh = options.file, text()
-    if not options.check:
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(fresh, encoding="utf-8")
-        print(f"wrote {file.name}")
-        return 0
-    if not file.exists() or file.read_text(encoding="utf-8") != fresh:
-        print(f"{file.name} is not what the code says; run: python -m cli.lifecycle", file=sys.stderr)
-        return 1
-    return 0
+    return command("cli.lifecycle", KEPT, text, again="python -m cli.lifecycle", arguments=arguments)
 
 
 if __name__ == "__main__":

@@ -4,21 +4,20 @@ python -m cli.openapi            write it
 python -m cli.openapi --check    say whether the kept one still tells the truth
 """
 
-import argparse
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from cli.kept import DOCS, command
 from mediajobs import errors
 from mediajobs.api import answers, bodies, keys, problems, schemas
 from mediajobs.api.routes import ROUTES, Route
 
-KEPT = Path(__file__).resolve().parent.parent / "docs" / "openapi.json"
+KEPT = DOCS / "openapi.json"
 VERSION = "1.0.0"
 
 _BODIES: tuple[type[BaseModel], ...] = (
@@ -232,20 +231,7 @@ def _ref(schema: str) -> dict[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m cli.openapi", description="Write docs/openapi.json from the code.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where the kept file differs")
-    parser.add_argument("--file", type=Path, default=KEPT, help="another file than docs/openapi.json")
-    options = parser.parse_args()
-    file, fresh = options.file, text()
-    if not options.check:
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(fresh, encoding="utf-8")
-        print(f"wrote {file.name}")
-        return 0
-    if not file.exists() or file.read_text(encoding="utf-8") != fresh:
-        print(f"{file.name} is not what the code says; run: make openapi", file=sys.stderr)
-        return 1
-    return 0
+    return command("cli.openapi", KEPT, text, again="make openapi")
 
 
 if __name__ == "__main__":

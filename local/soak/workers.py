@@ -29,13 +29,13 @@ class Workers:
 
     def look(self) -> None:
         """To be called often, to see who waits just now."""
-        for pid in _children(self._emulator):
-            if pid not in self._ready and _waits(pid) and (name := _function(pid)):
+        for pid in children(self._emulator):
+            if pid not in self._ready and _waits(pid) and (name := function(pid)):
                 self._ready[pid] = name
 
     def ready(self) -> dict[int, str]:
         """The function that each of them runs."""
-        alive = set(_children(self._emulator))
+        alive = set(children(self._emulator))
         self._ready = {pid: name for pid, name in self._ready.items() if pid in alive}
         return dict(self._ready)
 
@@ -48,7 +48,7 @@ def kill(pid: int) -> bool:
     return False
 
 
-def _children(parent: int) -> list[int]:
+def children(parent: int) -> list[int]:
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _parent(entry) == parent]
 
 
@@ -68,7 +68,8 @@ def _waits(pid: int) -> bool:
         return False
 
 
-def _function(pid: int) -> str:
+def function(pid: int) -> str:
+    """The name of the function that a process runs; empty where it runs none, or has ended."""
     try:
         environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except (FileNotFoundError, ProcessLookupError, PermissionError):

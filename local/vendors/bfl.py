@@ -131,11 +131,6 @@ class Bfl(Vendor):
             return {}
         return {"X-BFL-Signature": "sha256=" + hmac.digest(secret.encode(), delivery.body, "sha256").hex()}
 
-    @classmethod
-    def example(cls, number: int, prompt: str) -> tuple[str, dict[str, Any]]:
-        models = list(cls.models)
-        return models[number % len(models)], {"prompt": prompt, "seed": number}
-
     def new_id(self, random: str) -> str:
         return uuid(random)
 

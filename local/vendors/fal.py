@@ -159,11 +159,6 @@ class Fal(Vendor):
             "X-Fal-Webhook-Signature": key.sign(message).hex(),
         }
 
-    @classmethod
-    def example(cls, number: int, prompt: str) -> tuple[str, dict[str, Any]]:
-        models = list(cls.models)
-        return models[number % len(models)], {"prompt": prompt, "seed": number}
-
     def new_id(self, random: str) -> str:
         return uuid(random)
 

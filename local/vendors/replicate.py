@@ -123,11 +123,6 @@ class Replicate(Vendor):
     def event(self, job: JobRecord, _kind: str, view: View) -> Any:
         return self._prediction(job, self._word(job, view), links(view))
 
-    @classmethod
-    def example(cls, number: int, prompt: str) -> tuple[str, dict[str, Any]]:
-        models = list(cls.models)
-        return models[number % len(models)], {"prompt": prompt, "seed": number}
-
     def new_id(self, random: str) -> str:
         return random[:26].translate(_LETTERS)
 

@@ -51,7 +51,8 @@ class Vendor(Dialect):
     @classmethod
     def example(cls, number: int, prompt: str) -> tuple[str, dict[str, Any]]:
         """Model and input of the number-th job of a demonstration."""
-        raise NotImplementedError
+        models = list(cls.models)
+        return models[number % len(models)], {"prompt": prompt, "seed": number}
 
     def unusable(self, reason: Reason, message: str = "") -> Unusable:
         return Unusable(self.refused(reason, message))

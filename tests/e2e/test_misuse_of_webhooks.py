@@ -67,7 +67,7 @@ def test_spoiled_signature(forger: Forger, name: str) -> None:
     assert is_problem(answer, 401, "unauthorized"), answer
 
 
-@pytest.mark.parametrize("shift", [-3600, -330, 330, 3600, 10**9, -int(time.time())])
+@pytest.mark.parametrize("shift", [-3600, -330, 330, 3600, 10**9, pytest.param(-int(time.time()), id="1970")])
 def test_time_outside_the_window(forger: Forger, shift: int) -> None:
     """401 for what was signed too long ago, and for what was signed in the future."""
     body = json.dumps(BODY).encode()

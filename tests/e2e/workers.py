@@ -8,16 +8,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
+from local.soak import workers as processes
 from local.stack import Stack
 
 
 def workers(stack: Stack, function: str) -> list[int]:
     """The pids of a function's processes: children of this stack's emulator, and of nobody else's."""
     emulator = stack.info["pids"]["ministack"]
-    name = f"AWS_LAMBDA_FUNCTION_NAME={stack.info['functions'][function]}".encode()
-    return [pid for pid in _children(emulator) if name in _environment(pid)]
+    name = stack.info["functions"][function]
+    return [pid for pid in processes.children(emulator) if processes.function(pid) == name]
 
 
 def kill(stack: Stack, function: str) -> int:
@@ -63,22 +63,3 @@ def _signal(pids: list[int], what: signal.Signals) -> int:
         with suppress(ProcessLookupError):
             os.kill(pid, what)
     return len(pids)
-
-
-def _children(parent: int) -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _parent(entry) == parent]
-
-
-def _parent(entry: Path) -> int | None:
-    try:
-        state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return None if state in "ZX" else int(parent)
-
-
-def _environment(pid: int) -> list[bytes]:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return []

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from local.provider.server import SimulatedProvider
-from tests.local_provider.kit import FAST, Client, Event, Receiver, Serve
+from tests.local_provider.kit import FAST, Client, Event, Receiver, Serve, door
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def take(_path: str, headers: dict[str, str], raw: bytes) -> int:
+        return taking.take(Event(time.time(), headers, raw))
 
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers["Content-Length"]))
-            named = {name.lower(): value for name, value in self.headers.items()}
-            self.send_response(taking.take(Event(time.time(), named, raw)))
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    taking = Receiver(f"http://127.0.0.1:{server.server_address[1]}/hook")
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield taking
-    server.shutdown()
-    server.server_close()
+    with door(take) as url:
+        taking = Receiver(f"{url}/hook")
+        yield taking
 
 
 @pytest.fixture

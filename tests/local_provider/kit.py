@@ -6,13 +6,17 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from local.provider.server import SimulatedProvider
 from local.provider.settings import Settings
+from mediajobs.errors import NoAnswer
+from mediajobs.messages import Request, Response
 
 T = TypeVar("T")
 
@@ -70,6 +74,59 @@ def until(probe: Callable[[], T | None], seconds: float = 5.0) -> T:
             return found
         time.sleep(0.01)
     raise AssertionError(f"nothing came within {seconds} s")
+
+
+@contextmanager
+def door(take: Callable[[str, dict[str, str], bytes], int]) -> Iterator[str]:
+    """An address on this machine; `take` gets path, headers and body of each POST there, and says the status."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            raw = self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(take(self.path, {name.lower(): value for name, value in self.headers.items()}, raw))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Http:
+    """The port over a plain client."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def submit(self, request: Request) -> Response:
+        self.asked.append(f"{request.method} {request.url}")
+        try:
+            reply = call(request.method, request.url, headers=request.headers, raw=request.body)
+        except (http.client.HTTPException, OSError) as fault:
+            raise NoAnswer(str(fault)) from fault
+        return Response(status=reply.status, headers=reply.headers, body=reply.body)
+
+    get = submit
+
+
+class Secrets:
+    """The port over what a provider gives at sign-up."""
+
+    def __init__(self, known: dict[str, Any]) -> None:
+        self.known = known
+
+    def provider(self, name: str, *, refresh: bool = False) -> dict[str, Any]:
+        return dict(self.known[name])
 
 
 @dataclass

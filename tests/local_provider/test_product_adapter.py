@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import time
 from pathlib import Path
@@ -11,48 +10,24 @@ from typing import Any
 
 import pytest
 
-from local.provider.server import SimulatedProvider
 from mediajobs.adapters.providers.loading import load
 from mediajobs.adapters.providers.registry import Registry
-from mediajobs.errors import NoAnswer, Unauthorized
+from mediajobs.errors import Unauthorized
 from mediajobs.jobs.events import AnswerKind, Status
 from mediajobs.jobs.states import ErrorCode
-from mediajobs.messages import Delivery, ReportKind, Request, Response
+from mediajobs.messages import Delivery, ReportKind
 from mediajobs.ports import ProviderAdapter
 from tests.fakes.jobs import a_job
-from tests.local_provider.kit import PROMPT, Client, Event, Receiver, call, until
+from tests.local_provider.kit import PROMPT, Client, Event, Http, Receiver, Secrets, call, until
 
 FILE = Path(__file__).parents[2] / "local" / "providers.toml"
-
-
-class Http:
-    """The port over the tests' own client."""
-
-    def submit(self, request: Request) -> Response:
-        try:
-            reply = call(request.method, request.url, headers=request.headers, raw=request.body)
-        except (http.client.HTTPException, OSError) as fault:
-            raise NoAnswer(str(fault)) from fault
-        return Response(status=reply.status, headers=reply.headers, body=reply.body)
-
-    get = submit
-
-
-class Secrets:
-    """The port over what the provider gives at sign-up."""
-
-    def __init__(self, server: SimulatedProvider) -> None:
-        self._public = server.credentials.public()["providers"]
-
-    def provider(self, name: str, *, refresh: bool = False) -> dict[str, object]:
-        return dict(self._public[name])
 
 
 @pytest.fixture
 def adapter(client: Client) -> ProviderAdapter:
     text = Template(FILE.read_text()).substitute(PROVIDER_URL=client.server.base_url)
     http_port: Any = Http()
-    secrets: Any = Secrets(client.server)
+    secrets: Any = Secrets(client.server.credentials.public()["providers"])
     return Registry(load(text), http_port, secrets).get("sim")
 
 

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import http.client
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from string import Template
-from typing import Any, TypeVar
+from typing import Any
 
 from local import vendors
 from local.provider.server import SimulatedProvider
 from local.vendors import signup
 from mediajobs.adapters.providers.loading import load
 from mediajobs.adapters.providers.registry import Registry
-from mediajobs.errors import NoAnswer
 from mediajobs.jobs.events import Answered, AnswerKind
 from mediajobs.jobs.model import Job
 from mediajobs.jobs.states import State
-from mediajobs.messages import Delivery, Report, Request, Response
+from mediajobs.messages import Delivery, Report, Request
 from tests.fakes.jobs import a_job
-from tests.local_provider.kit import FAST, PROMPT, Reply, call, until
+from tests.local_provider.kit import FAST, PROMPT, Http, Reply, Secrets, call, door, until
 
-T = TypeVar("T")
 DIRECTORY = Path(__file__).parents[2] / "local" / "vendors"
 # Words, and with them polls, come faster than a person could ask.
 SETTINGS = replace(FAST, progress_per_s=10)
@@ -42,54 +37,16 @@ class Inbox:
 
 @contextmanager
 def inbox() -> Iterator[Inbox]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers["Content-Length"]))
-            named = {name.lower(): (value,) for name, value in self.headers.items()}
-            last = self.path.rpartition("/")[2]
-            ref = last if "." in last else None
-            box.taken.append(Delivery(provider="", ref=ref, headers=named, body=raw))
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def take(path: str, headers: dict[str, str], raw: bytes) -> int:
+        last = path.rpartition("/")[2]
+        ref = last if "." in last else None
+        named = {name: (value,) for name, value in headers.items()}
+        box.taken.append(Delivery(provider="", ref=ref, headers=named, body=raw))
+        return 200
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    box = Inbox(f"http://127.0.0.1:{server.server_address[1]}")
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield box
-    server.shutdown()
-    server.server_close()
-
-
-class Http:
-    """The port over a plain client."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def submit(self, request: Request) -> Response:
-        self.asked.append(f"{request.method} {request.url}")
-        try:
-            reply = call(request.method, request.url, headers=request.headers, raw=request.body)
-        except (http.client.HTTPException, OSError) as fault:
-            raise NoAnswer(str(fault)) from fault
-        return Response(status=reply.status, headers=reply.headers, body=reply.body)
-
-    get = submit
-
-
-class Secrets:
-    """The port over what the double gives at sign-up."""
-
-    def __init__(self, known: dict[str, Any]) -> None:
-        self.known = known
-
-    def provider(self, name: str, *, refresh: bool = False) -> dict[str, Any]:
-        return dict(self.known[name])
+    with door(take) as url:
+        box = Inbox(url)
+        yield box
 
 
 class Line:

@@ -13,8 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from string import Template
 from typing import Any
 
@@ -36,9 +35,10 @@ from mediajobs.steps.store import store
 from mediajobs.steps.submit import Submission, submit
 from mediajobs.steps.webhook import take
 from mediajobs.steps.worker import work
-from tests.local_provider.kit import PROMPT
+from tests.local_provider.kit import PROMPT, door
 from tests.local_vendors.kit import DIRECTORY
 from tests.steps.kit import Stage
+from tests.steps.town import Message
 
 LIMIT = 4
 STEP_S = 1.0
@@ -70,17 +70,6 @@ class Time:
         while self.seconds() < end and not self.over.wait(REAL_STEP_S):
             pass
         self.advance(max(0.0, end - self.seconds()))
-
-
-@dataclass
-class Message:
-    """One message of a queue."""
-
-    queue: str
-    job: str
-    do: Do
-    visible: int
-    receives: int = 0
 
 
 class Town(Stage):
@@ -224,34 +213,22 @@ class Town(Stage):
 def town(name: str, double: Callable[[Time], SimulatedProvider]) -> Iterator[Town]:
     """A town with its own address for webhooks."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers["Content-Length"]))
-            provider, _, ref = self.path.removeprefix("/v1/webhooks/").partition("/")
-            named = {key.lower(): (value,) for key, value in self.headers.items()}
-            status = made.take(Delivery(provider=provider, ref=ref or None, headers=named, body=raw))
-            self.send_response(status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def arrived(path: str, headers: dict[str, str], raw: bytes) -> int:
+        provider, _, ref = path.removeprefix("/v1/webhooks/").partition("/")
+        named = {key: (value,) for key, value in headers.items()}
+        return made.take(Delivery(provider=provider, ref=ref or None, headers=named, body=raw))
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    front = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    front.daemon_threads = True
     shared = Time()
     provider = double(shared)
-    provider.start()
-    made = Town(name, provider, shared, f"http://127.0.0.1:{front.server_address[1]}")
-    threading.Thread(target=front.serve_forever, args=(0.02,), daemon=True).start()
-    threading.Thread(target=_tick, args=(shared, provider), daemon=True).start()
-    try:
-        yield made
-    finally:
-        shared.over.set()
-        provider.stop()
-        front.shutdown()
-        front.server_close()
+    with door(arrived) as url:
+        provider.start()
+        made = Town(name, provider, shared, url)
+        threading.Thread(target=_tick, args=(shared, provider), daemon=True).start()
+        try:
+            yield made
+        finally:
+            shared.over.set()
+            provider.stop()
 
 
 def _tick(time_: Time, provider: SimulatedProvider) -> None:

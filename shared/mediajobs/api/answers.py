@@ -58,15 +58,18 @@ class Finding(_Shape):
     acknowledged: bool
 
 
-class Output(_Shape):
-    """A stored and checked result."""
-
+class _Media(_Shape):
     content_type: str
     size: int
     sha256: str
     width: int | None = Field(default=None, description="Pixels, as it is shown; left out where the file is vague.")
     height: int | None = None
     duration_ms: int | None = None
+
+
+class Output(_Media):
+    """A stored and checked result."""
+
     kept_until: Time | None = Field(
         default=None, description="Until then the file is kept; fetch what you need for longer."
     )
@@ -157,15 +160,9 @@ class JobList(_Shape):
     cursor: str | None = Field(description="null on the last page.")
 
 
-class EventOutput(_Shape):
+class EventOutput(_Media):
     """A stored and checked result; its URL is had by reading the job."""
 
-    content_type: str
-    size: int
-    sha256: str
-    width: int | None = Field(default=None, description="Pixels, as it is shown; left out where the file is vague.")
-    height: int | None = None
-    duration_ms: int | None = None
     kept_until: Time | None = Field(default=None, description="Until then the file is kept.")
 
 
