@@ -319,4 +319,3 @@ _STORIES: Mapping[str, Callable[[str], Story]] = {
     "late": _late,
     "waiting": _waiting,
 }
-NAMES = (*_STORIES, "busy")

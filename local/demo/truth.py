@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import requests
@@ -28,7 +28,6 @@ class Truth:
     heads: dict[str, dict[str, Any]]
     slots: dict[str, str]
     limit: int
-    persons: dict[str, str] = field(default_factory=dict)
 
     @property
     def duplicate_charges(self) -> int:

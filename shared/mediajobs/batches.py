@@ -15,7 +15,6 @@ from mediajobs.errors import Retryable
 from mediajobs.ports import World
 
 Handler = Callable[[dict[str, Any], Any], Any]
-Step = Callable[[str, Mapping[str, Any]], str]  # job id, whole message
 MOST_BYTES = 4096
 
 

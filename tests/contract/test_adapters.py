@@ -18,7 +18,6 @@ from tests.contract.vendors import ALL
 from tests.contract.vendors.shape import INPUT, WEBHOOK_URL, Case, Vendor, Wire, says
 from tests.fakes.jobs import NOW
 
-BY_NAME = {vendor.name: vendor for vendor in ALL}
 FAULTS = [NoAnswer("read timed out"), NotSent("refused"), UnsafeUrl("private")]
 PROVES_NOTHING = [says(status, {}) for status in (302, 408, 418, 425, 451, 500, 502, 503, 504)] + [
     says(200, raw=b""),

@@ -9,7 +9,6 @@ from local.stack.places import ROOT, StackError
 from local.stack.repair import DROPPED, LEFT, gateway_answers, lifecycle_rules, planned, repair
 from local.stack.template import Template
 
-FUNCTIONS = ("AWS::Serverless::Function", "AWS::Lambda::Function")
 # What MiniStack 1.5.33 was seen to drop while it says CREATE_COMPLETE.
 KNOWN = {
     "AWS::DynamoDB::Table": {

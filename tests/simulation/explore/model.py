@@ -31,8 +31,6 @@ FINE = frozenset(
     }
 )
 
-MINUTE_S = 60
-HOUR_S = 3600
 DAY_S = 86_400
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mediajobs.jobs.model import Job, request_id
-from mediajobs.jobs.rules_people import decisions
 from tests.api import events
 from tests.simulation.world.provider import Plan
 from tests.simulation.world.town import Town
@@ -95,18 +94,6 @@ class Operator:
     def set_provider(self, name: str, change: dict[str, Any]) -> None:
         event = events.proxy("POST", f"/v1/providers/{name}", body=change, caller=OPERATOR)
         ask_until_answered(self.town, "jobs", event, ignore)
-
-    def when_asked(self, job_id: str, decide: Callable[[Job], None], *, every_ms: int = 30_000) -> None:
-        """Look at the job now and then; once it has an open question, decide, that one time."""
-
-        def look() -> None:
-            job = self.town.table.jobs.get(job_id)
-            if job is not None and job.attention is not None and decisions(job):
-                decide(job)
-            elif job is None or job.published_at is None:
-                self.town.scheduler.after(every_ms, look)
-
-        self.town.scheduler.after(every_ms, look)
 
 
 def ask_until_answered(

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from tests.simulation.world.scheduler import Scheduler
 
-T = TypeVar("T")
 Ended = Callable[[object], None]  # what the invocation answered, or the exception (Killed too) it died of
 
 

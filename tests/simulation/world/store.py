@@ -106,8 +106,3 @@ class Table(MemoryStore):
 
     def _indexed(self) -> list[Job]:
         return [job for job in self._shown.values() if job.id not in self.unindexed]
-
-
-def settled(job: Job) -> bool:
-    """Ended and published: nothing is left to do."""
-    return job.published_at is not None

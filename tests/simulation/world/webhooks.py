@@ -28,7 +28,6 @@ class Sent:
     provider_job_id: str
     status_word: str
     answer: int
-    signed_at: int
 
 
 @dataclass
@@ -79,7 +78,7 @@ class Webhooks:
 
         def taken(status: int) -> None:
             word = json.loads(body)["data"]["status"]
-            self.answered.append(Sent(self.scheduler.now, event_id, job.id, word, status, signed_at))
+            self.answered.append(Sent(self.scheduler.now, event_id, job.id, word, status))
             if not 200 <= status < 300 and tries < len(AGAIN_MS):
                 again = self.scheduler.now + AGAIN_MS[tries]
                 self.scheduler.at(again, lambda: self._send(job, event_id, body, again, 0, tries + 1))

@@ -70,11 +70,6 @@ except Unauthorized:
     pass
 """
 
-VERIFY = """
-from tests.contract.vendors.fal import FAL, JWKS_URL, KEY
-from tests.contract.vendors.shape import Wire
-"""
-
 
 def loaded(code: str) -> set[str]:
     """The modules that a fresh process has after `code`."""
