@@ -8,7 +8,7 @@
 //
 // `getJob` gives what GET /v1/jobs/{id} answers, `live` in it. No API key comes near the browser: the token in `live`
 // opens this one job's channel for an hour. A new one is fetched, and a new socket opened with it, before it ends.
-// Where the socket drops, the job is read until it is back.
+// Where the socket drops, the job is read until it is back; a read that fails for a moment does not end the watch.
 
 const ENDED = ["succeeded", "failed", "canceled"];
 
@@ -18,14 +18,15 @@ const PATIENCE = {
   quiet: 30_000, // without an event, after which the job is read
   renew: 300_000, // before its end, a token is replaced
   retry: 1_000, // before a socket is opened again; doubled each time it fails
-  retryMost: 30_000,
+  retryMost: 30_000, // and how long a socket is kept at least, whatever this machine's clock says of its token
+  reads: 6, // in a row that may fail, with growing waits between them, before this gives up
   answer: 15_000, // for the socket's own questions
 };
 
-/** Resolves with the job once it has ended. Rejects where `getJob` does, or `signal` aborts. */
+/** Resolves with the job once it has ended. Rejects where `getJob` does so again and again, or `signal` aborts. */
 export async function follow({ getJob, onChange = () => {}, signal, patience = {} }) {
   const limits = { ...PATIENCE, ...patience };
-  const view = new View(getJob, onChange);
+  const view = new View(() => patiently(getJob, limits, signal), onChange);
   let wait = limits.retry;
   let retryAt = 0;
   await view.read();
@@ -81,8 +82,23 @@ async function open(view, limits, signal) {
     socket.close();
     throw error;
   }
-  socket.renewAt = Math.max(Date.parse(live.expires_at) - limits.renew, Date.now() + 1_000);
+  socket.renewAt = Math.max(Date.parse(live.expires_at) - limits.renew, Date.now() + limits.retryMost);
   return socket;
+}
+
+/** The line that took the socket away takes the next reads with it. */
+async function patiently(getJob, limits, signal) {
+  for (let failed = 1; ; failed += 1) {
+    signal?.throwIfAborted();
+    try {
+      const job = await getJob();
+      if (!job?.history?.length) throw new Error("getJob did not give a job");
+      return job;
+    } catch (error) {
+      if (failed >= limits.reads) throw error;
+      await pause(Math.min(limits.retry * 2 ** failed, limits.retryMost) * (0.5 + Math.random() / 2));
+    }
+  }
 }
 
 /** The socket is of no use any more: refused, closed, or silent beyond what was agreed. */
@@ -132,6 +148,7 @@ class Channel {
   #socket;
   #shown;
   #silence = 300_000;
+  #aliveAt = Date.now();
   #heard = []; // messages that nobody has asked for yet
   #waiting = null;
   #dropped = null;
@@ -155,12 +172,16 @@ class Channel {
     await this.#answer("subscribe_success", limit);
   }
 
-  /** The next event; null where none came within the time. */
+  /**
+   * The next event; null where none came within the time. Throws Dropped for a line that has gone dead without a word:
+   * signs of life, which AppSync sends where it has no event, do not come any more.
+   */
   async next(milliseconds) {
     const end = Date.now() + milliseconds;
     for (let left; (left = end - Date.now()) > 0; ) {
-      const message = await this.#receive(Math.min(left, this.#silence));
-      if (message === null && left >= this.#silence) throw new Dropped("not even a sign of life");
+      const silent = this.#aliveAt + this.#silence - Date.now();
+      const message = await this.#receive(Math.min(left, silent));
+      if (message === null && silent <= left) throw new Dropped("not even a sign of life");
       if (message?.type === "data") return JSON.parse(Array.isArray(message.event) ? message.event[0] : message.event);
     }
     return null;
@@ -183,7 +204,10 @@ class Channel {
 
   #arrived(message) {
     if (message === null) this.#dropped = new Dropped("closed");
-    else this.#heard.push(message);
+    else {
+      this.#aliveAt = Date.now();
+      this.#heard.push(message);
+    }
     this.#waiting?.();
   }
 

@@ -42,7 +42,7 @@ class Patience:
     quiet: float = 30.0  # without an event, after which the job is read
     renew: float = 300.0  # before its end, a token is replaced
     retry: float = 1.0  # before a socket is opened again; doubled each time it fails
-    retry_most: float = 30.0
+    retry_most: float = 30.0  # and how long a socket is kept at least, whatever this machine's clock says of its token
 
 
 def authorization(live: dict[str, str]) -> dict[str, str]:
@@ -59,6 +59,7 @@ class Socket:
         header = base64.urlsafe_b64encode(json.dumps(shown).encode()).decode().rstrip("=")
         protocols = [Subprotocol("aws-appsync-event-ws"), Subprotocol(f"header-{header}")]
         self._silence = 300.0
+        self._alive_at = time.monotonic()
         self._open = ExitStack()
         try:
             opening = connect(live["endpoint"], subprotocols=protocols, proxy=None, open_timeout=15)
@@ -75,11 +76,14 @@ class Socket:
             raise
 
     def next(self, seconds: float) -> Job | None:
-        """The next event; None where none came within the time."""
+        """The next event; None where none came within the time. Raises DroppedError for a line that has gone dead
+        without a word: signs of life, which AppSync sends where it has no event, do not come any more.
+        """
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            message = self._receive(min(left, self._silence))
-            if message is None and left >= self._silence:
+            silent = self._alive_at + self._silence - time.monotonic()
+            message = self._receive(max(0.0, min(left, silent)))
+            if message is None and silent <= left:
                 raise DroppedError("not even a sign of life")
             if message is not None and message.get("type") == "data":
                 found = message["event"]
@@ -112,8 +116,9 @@ class Socket:
             message: Job = json.loads(self._socket.recv(timeout=seconds))
         except TimeoutError:
             return None
-        except (OSError, WebSocketException) as error:
+        except (OSError, WebSocketException, ValueError) as error:
             raise DroppedError(str(error)) from error
+        self._alive_at = time.monotonic()
         return message
 
 
@@ -179,7 +184,7 @@ class Follower:
         life = (datetime.fromisoformat(live["expires_at"]).timestamp() - time.time()) - self._patience.renew
         socket = Socket(live)
         self._read()  # what was told before anybody listened
-        return socket, time.monotonic() + max(life, 1.0)
+        return socket, time.monotonic() + max(life, self._patience.retry_most)
 
     def _read(self) -> None:
         job = self._get_job()
@@ -203,20 +208,28 @@ class Follower:
         self._show(self._job, how)
 
 
-def main() -> int:
+def patient_session() -> Any:
+    """To read the job by: the line that took the socket away takes the next reads with it, and ends no watch."""
     import requests
     from requests.adapters import HTTPAdapter
     from urllib3.util import Retry
+
+    session = requests.Session()
+    again = Retry(total=5, backoff_factor=1, status_forcelist=(429, 500, 502, 503, 504), raise_on_status=False)
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, HTTPAdapter(max_retries=again))
+    return session
+
+
+def main() -> int:
+    import requests
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     for name in ("api_url", "api_key", "request_id"):
         parser.add_argument(name)
     given = parser.parse_args()
 
-    session = requests.Session()
-    again = Retry(total=5, backoff_factor=1, status_forcelist=(429, 500, 502, 503, 504), raise_on_status=False)
-    for scheme in ("http://", "https://"):  # a read that fails for a moment does not end the watch
-        session.mount(scheme, HTTPAdapter(max_retries=again))
+    session = patient_session()
 
     def get_job() -> Job:
         url = f"{given.api_url}/v1/jobs/{given.request_id}"

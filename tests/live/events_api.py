@@ -33,13 +33,14 @@ class Line:
 
 class EventsApi:
     """Implements `ports.Live`. `asked` are the questions to the authorizer; while `refusing`, nobody can connect; while
-    `deaf`, what is published reaches nobody.
+    `deaf`, what is published reaches nobody. It gives no signs of life, and says that they come within `silence_ms`.
     """
 
     def __init__(self, authorizer: Authorizer) -> None:
         self.asked: list[dict[str, Any]] = []
         self.tokens: list[str] = []  # of connections that were let in
         self.refusing = self.deaf = False
+        self.silence_ms = 300_000
         self._authorizer = authorizer
         self._lines: list[Line] = []
         self._lock = threading.Lock()
@@ -107,7 +108,7 @@ class EventsApi:
         name = message.get("id")
         match message["type"]:
             case "connection_init":
-                _say(line.connection, {"type": "connection_ack", "connectionTimeoutMs": 300_000})
+                _say(line.connection, {"type": "connection_ack", "connectionTimeoutMs": self.silence_ms})
             case "subscribe":
                 token = message.get("authorization", {}).get("Authorization", "")
                 if self._allows("EVENT_SUBSCRIBE", message["channel"], token):

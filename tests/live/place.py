@@ -22,7 +22,7 @@ from tests.steps.kit import Stage
 
 
 class Place:
-    """One running job of tenant acme. `reads` counts how often it was read."""
+    """One running job of tenant acme. `reads` counts how often it was read; the next `failing` reads fail."""
 
     def __init__(self) -> None:
         self.stage = Stage()
@@ -34,7 +34,7 @@ class Place:
         self._jobs = jobs.build(self.stage.world, jobs_step)
         self._sync()
         self.job: Job = self.stage.running()
-        self.reads = 0
+        self.reads = self.failing = 0
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.place = self
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -93,6 +93,10 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
+        if self.server.place.failing:
+            self.server.place.failing -= 1
+            self.send_error(503)
+            return
         content = json.dumps(self.server.place.read()).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

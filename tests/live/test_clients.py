@@ -105,6 +105,42 @@ def test_a_socket_that_tells_nothing_does_not_hide_the_end(place: Place, kind: s
 
 
 @each_client
+def test_a_line_that_went_dead_without_a_word_is_replaced(place: Place, kind: str) -> None:
+    """A network that went away closes nothing. AppSync says within what time it gives a sign of life; without one the
+    socket is given up, though each wait for an event is shorter than that.
+    """
+    place.api.silence_ms = 1500
+    with start(kind, place.url, quiet=0.4) as client:
+        until(lambda: len(place.api.tokens) >= 2, "connected again")
+        place.api.silence_ms = 300_000
+        place.done()
+    assert ended_well(client)
+
+
+@each_client
+def test_reads_that_fail_for_a_moment_do_not_end_the_watch(place: Place, kind: str) -> None:
+    """What takes the socket away takes the next reads with it."""
+    with start(kind, place.url) as client:
+        until(lambda: place.api.listening() == 1, "listening")
+        place.failing = 3
+        place.api.drop()
+        until(lambda: place.failing == 0, "three failed reads")
+        until(lambda: place.api.listening() == 1, "listening again")
+        place.done()
+    assert ended_well(client)
+
+
+@each_client
+def test_a_clock_that_goes_wrong_makes_no_storm(place: Place, kind: str) -> None:
+    """By this machine's clock every token is over at once: sockets are not replaced one after the other."""
+    with start(kind, place.url, renew=10_000, retry_most=3600, quiet=0.2) as client:
+        until(lambda: place.reads > 15, "some seconds")
+        assert len(place.api.tokens) == 1
+        place.done()
+    assert ended_well(client)
+
+
+@each_client
 def test_a_token_is_replaced_before_it_ends_and_nothing_is_missed_meanwhile(place: Place, kind: str) -> None:
     """The new socket is open before the old one is closed."""
     with start(kind, place.url, renew=3600 - 2) as client:
