@@ -52,6 +52,7 @@ def allowed(stage: Stage, operation: str, channel: str | None, given: Any) -> bo
 def test_a_token_connects_and_subscribes_to_its_own_channel() -> None:
     stage = Stage()
     assert allowed(stage, "EVENT_CONNECT", None, token(stage)) is True
+    assert allowed(stage, "EVENT_CONNECT", "", token(stage)) is True  # no page of AWS says how "none" is written
     assert allowed(stage, "EVENT_SUBSCRIBE", OWN, token(stage)) is True
     assert allowed(stage, "EVENT_SUBSCRIBE", OWN.removeprefix("/"), token(stage)) is True
 

@@ -38,7 +38,7 @@ def may_listen(world: World, token: str, operation: str, channel: str | None) ->
     if own is None:
         return False
     if operation == "EVENT_CONNECT":
-        return channel is None
+        return not channel
     return operation == "EVENT_SUBSCRIBE" and channel in (own, own[1:])
 
 
