@@ -19,6 +19,7 @@ FIRST_WAIT_MS, LONGEST_WAIT_MS = 10 * SECOND, 3 * HOUR
 FIRST_HOLD_MS, LONGEST_HOLD_MS = 5 * SECOND, 300 * SECOND
 LONGEST_ASKED_MS = HOUR  # of what a receiver may ask for by Retry-After
 PROBE_MS = 15 * SECOND  # longer than one attempt may take
+HEEDED_MS = 900 * SECOND  # within which SNS heeds a changed filter
 MOST_SECRETS = 3
 
 
@@ -65,7 +66,7 @@ class Registration:
     failures: int = 0  # attempts in a row, of all its events
     failing_since: int | None = None
     trouble: str = ""  # the last failure, in a few words
-    held_until: int = 0  # while it fails: the next attempt is made after this
+    held_until: int = 0  # while it fails: the next attempt is made after this; once ended: the topic is told again
     revision: int = 0
 
 
@@ -139,6 +140,13 @@ def over(registration: Registration, why: Ended, now: int) -> Registration:
     return replace(registration, secrets=(), ended=why, ended_at=now)
 
 
+def unheeded(registration: Registration, now: int) -> Registration | None:
+    """One that has ended, though the topic goes on: that is told again, once an hour. None where it need not be."""
+    if registration.ended_at is None or now < max(registration.ended_at + HEEDED_MS, registration.held_until):
+        return None
+    return replace(registration, held_until=now + HOUR)
+
+
 def in_force(registration: Registration, now: int) -> tuple[Secret, ...]:
     """The secrets to sign with: a receiver may know any of them."""
     return tuple(secret for secret in registration.secrets if secret.until is None or now < secret.until)
@@ -152,7 +160,7 @@ def failed(registration: Registration, why: str, now: int, *, chance: float, ask
         registration,
         failures=failures,
         failing_since=registration.failing_since or now,
-        trouble=why,
+        trouble="".join(one if one.isprintable() else "?" for one in why),  # a queue's attribute holds no others
         held_until=now + max(hold, min(asked_ms, LONGEST_ASKED_MS)),
     )
 

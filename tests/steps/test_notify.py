@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mediajobs.callbacks import LIFE_MS, MOST_SECRETS, Ended
-from mediajobs.errors import Conflict
+from mediajobs.errors import Conflict, NoAnswer
 from mediajobs.steps import callbacks
 from tests.steps.kit import OPERATOR, Killed
 from tests.steps.post import Post
@@ -74,6 +74,19 @@ def test_after_three_days_it_is_given_up_with_the_reason(post: Post, fault: str)
     asked = len(place.asked)
     post.run(DAY_S)
     assert len(place.asked) == asked
+
+
+def test_what_a_receiver_wrote_into_the_reason_does_not_keep_its_event_from_being_shown(post: Post) -> None:
+    """SQS takes no control character in an attribute, and what it refuses could never be given up."""
+    post.registered()
+    post.far.post = broken  # type: ignore[method-assign, assignment]
+    post.ended("a")
+    post.run(3 * DAY_S + HOUR_S)
+    assert [why for _, why in post.callbacks.buried] == ["NoAnswer: length 1,?2 ?[31m?é"]
+
+
+def broken(*_: object, **__: object) -> None:
+    raise NoAnswer("length 1,\x0b2 \x1b[31m\ud800é")
 
 
 def test_redirects_are_never_followed(post: Post) -> None:
@@ -151,6 +164,26 @@ def test_what_still_comes_after_the_end_is_dropped(post: Post) -> None:
     post.queue('{"id": "late", "type": "job.failed"}', "acme")
     post.run(1)
     assert (place.ids, post.messages[0].gone, post.callbacks.buried) == ([], True, [])
+
+
+def test_a_topic_that_was_not_told_of_an_end_is_told_by_what_it_still_sends(post: Post) -> None:
+    """Whoever ended it died before: else notify is started for nobody for ever. Not before SNS may have heeded the
+    end, and not for every event.
+    """
+    post.registered("zeta")
+    post.registered(line=lambda _: "410")
+    post.ended("a")
+    post.handler = post.handler_of(replace(post.world, **mortal(post, 5, lost=True)))  # right after `save`
+    post.run(600)
+    assert post.registration().ended is Ended.GONE
+    told = list(post.callbacks.heard)
+    assert told[-1] == ("acme", "zeta")
+    for minutes, times in ((1, 0), (10, 1), (1, 1), (61, 2)):
+        post.run(minutes * 60)
+        post.queue('{"id": "late", "type": "job.failed"}', "acme")
+        post.run(1)
+        assert post.messages[-1].gone
+        assert post.callbacks.heard[len(told) :] == [("zeta",)] * times
 
 
 def test_a_receiver_that_hangs_costs_the_others_little(post: Post) -> None:

@@ -22,11 +22,19 @@ def notify(world: World, notice: Notice) -> Verdict:
     """
     registration = world.callbacks.registration(notice.tenant)
     if registration is None or registration.ended:
+        _remind(world, registration)
         return _told(world, notice, Verdict.NOBODY)
     probe = _may_try(world, registration)
     if probe is None:
         return _again(world, notice, registration, Verdict.HELD)
     return _tried(world, notice, probe)
+
+
+def _remind(world: World, ended: Registration | None) -> None:
+    """The topic still sends what nobody wants: whoever ended the registration may have died before it was told."""
+    again = ended and callbacks.unheeded(ended, world.clock.now())
+    if again and world.callbacks.save(ended, again):
+        listen(world)
 
 
 def _may_try(world: World, registration: Registration) -> Registration | None:
