@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import pairwise
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -245,7 +246,9 @@ def test_a_thousand_events_reach_three_listeners_and_hardly_the_table(
     with capsys.disabled():
         sys.stdout.write(counts)
     assert set(verdicts) <= {"progress", "throttled"}
-    assert len(written) == verdicts["progress"] <= seconds + 1
+    # A write whose answer is lost, as happens on a busy machine, is one that no verdict tells of.
+    assert verdicts["progress"] <= len(written) <= seconds + 1
+    assert all(later - former >= 1000 for former, later in pairwise(written))
     assert _most_within(written, 10_000) <= 11
     for listener in listeners:
         values = [job["progress"] for _, job in listener.seen]

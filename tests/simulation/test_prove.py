@@ -122,7 +122,10 @@ def test_a_part_that_cannot_be_read_or_started_fails_the_whole() -> None:
     assert "?" in table([done])
 
 
-def test_the_long_form_is_longer_in_every_part() -> None:
+def test_the_long_form_is_longer_and_every_mutant_is_tried_in_both() -> None:
     short, long = parts(long=False), parts(long=True)
     assert [part.name for part in short] == [part.name for part in long] == ["explorer", "crashes", "seeds", "mutants"]
-    assert all(one.command != other.command for one, other in zip(short, long, strict=True))
+    *shorter, all_mutants = short
+    assert all(one.command != other.command for one, other in zip(shorter, long, strict=False))
+    assert all_mutants.command == long[-1].command
+    assert "--long" in all_mutants.command
