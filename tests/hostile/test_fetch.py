@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import struct
 import tracemalloc
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -27,13 +26,6 @@ from tests.steps.kit import Stage
 QUICK = Limits(read_s=0.3)  # for peers that say nothing for longer than any machine is slow
 KEY = "results/job/inc/run/0"
 LONG_FILM = samples.mp4(filling=900_000)
-
-
-@pytest.fixture
-def server() -> Iterator[HostileServer]:
-    started = HostileServer()
-    yield started
-    started.close()
 
 
 def rules(kind: str, max_bytes: int = 5_000_000) -> LinkRules:

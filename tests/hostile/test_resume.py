@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,13 +20,6 @@ from tests.hostile.test_fetch import QUICK, nothing_kept, one, rules
 FILM = samples.mp4(filling=900_000)
 CORPUS = Path(__file__).parent.parent / "corpus"
 CUT = 810_000
-
-
-@pytest.fixture
-def server() -> Iterator[HostileServer]:
-    started = HostileServer()
-    yield started
-    started.close()
 
 
 def get(server: HostileServer, behaviour: Behaviour, objects: MemoryObjects, kind: str = "video") -> Output:

@@ -21,7 +21,7 @@ from mediajobs.jobs.rules import (
     remark,
     rule,
 )
-from mediajobs.jobs.rules_submit import bound, extra_is_new
+from mediajobs.jobs.rules_submit import bound, extra_found, extra_is_new
 from mediajobs.jobs.rules_time import lapse, lapsed
 from mediajobs.jobs.states import TERMINAL, ErrorCode, FindingKind, Reason, State
 
@@ -107,10 +107,6 @@ def _seated_again(m: Moment) -> Job:
     return replace(m.job, misses=0, slot=held(m.job))
 
 
-def _extra(m: Moment) -> Job:
-    return finds(m.job, FindingKind.EXTRA_SUBMISSION, m.event.provider_job_id, m.now)
-
-
 def _late(m: Moment) -> Job:
     return finds(m.job, FindingKind.LATE_RESULT, m.event.provider_job_id, m.now)
 
@@ -165,7 +161,7 @@ ROWS: tuple[Rule, ...] = (
          effect=_ended(ErrorCode.PROVIDER_ERROR), says="the provider's word: failed"),
     rule("17c", State.SUBMITTING, Word, guard=both(says(Status.CANCELED), _same), to=State.CANCELED,
          effect=_ended(None), says="the provider's word: canceled"),
-    rule("18", State.SUBMITTING, Word, guard=both(says(Status.RUNNING), extra_is_new), effect=_extra,
+    rule("18", State.SUBMITTING, Word, guard=both(says(Status.RUNNING), extra_is_new), effect=extra_found,
          says="an older submission lives beside the current one"),
     rule("18w", State.SUBMITTING, Word, guard=both(_new_word, _same), effect=_heard,
          says="an unknown word is kept as it is and moves nothing"),
@@ -211,9 +207,9 @@ ROWS: tuple[Rule, ...] = (
          says="a success after failed or canceled: a person should know"),
     rule("34x", _lost_ones, Word, guard=says(Status.SUCCEEDED), why=Why.DUPLICATE, says="told before"),
     rule("29", frozenset({State.RUNNING}) | _past, Word,
-         guard=both(_other, says(Status.RUNNING, Status.SUCCEEDED), extra_is_new), effect=_extra,
+         guard=both(_other, says(Status.RUNNING, Status.SUCCEEDED), extra_is_new), effect=extra_found,
          says="another provider job of this job lives or lived"),
-    rule("29a", frozenset({State.RUNNING}) | _past, Answered, guard=_accepted_other, effect=_extra,
+    rule("29a", frozenset({State.RUNNING}) | _past, Answered, guard=_accepted_other, effect=extra_found,
          says="another request of this job was accepted"),
     rule("29p", State.RUNNING, Answered, guard=_says_where_to_ask,
          effect=lambda m: replace(m.job, poll_url=m.event.poll_url),

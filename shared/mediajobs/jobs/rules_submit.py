@@ -192,7 +192,7 @@ def _retries_by_key(m: Moment) -> bool:
     return key_alive(m.job, m.traits, m.now) and m.now < m.job.start_deadline
 
 
-def _extra(m: Moment) -> Job:
+def extra_found(m: Moment) -> Job:
     return finds(m.job, FindingKind.EXTRA_SUBMISSION, m.event.provider_job_id, m.now)
 
 
@@ -225,7 +225,7 @@ ROWS: tuple[Rule, ...] = (
     # The provider's answer
     rule("7", State.SUBMITTING, Answered, guard=_accepted_current, to=State.RUNNING, effect=bound,
          says="accepted, whoever brings it"),
-    rule("18a", State.SUBMITTING, Answered, guard=lambda m: _accepted(m) and extra_is_new(m), effect=_extra,
+    rule("18a", State.SUBMITTING, Answered, guard=lambda m: _accepted(m) and extra_is_new(m), effect=extra_found,
          says="an older submission was accepted too"),
     rule("18b", State.SUBMITTING, Answered, guard=_accepted, why=Why.DUPLICATE,
          says="an older submission, told before"),
