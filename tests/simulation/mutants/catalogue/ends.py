@@ -138,7 +138,7 @@ MUTANTS = (
         why="H22",
         breaks="a paid result is given up because its URL has expired",
         file="steps/store.py",
-        old="""    if isinstance(error, LinkDead):
+        old="""    if isinstance(error, LinkDead | UnlistedHost):
 """,
         new="""    if error is None:
 """,
