@@ -219,6 +219,29 @@ def test_an_answer_that_is_lost_for_good_is_retryable_and_the_write_stands(table
     assert (read.version, read.absent) == (2, 1)
 
 
+def test_what_is_decided_on_is_read_strongly_and_what_is_only_a_start_is_not(table: Table) -> None:
+    """An emulator is always up to date: only the request shows what a replica may answer."""
+    job = put(table, a_job(links=LINKS))
+    store, payload = table.new_store(), job.payload_digest
+    table.client.calls.clear()
+    store.load(job.id)
+    store.load(job.id, strong=False)
+    store.bound("sim", "p-1")
+    store.input(job)
+    store.put_input(job.id, BODY, payload, TTL)
+    store.input(job)
+    assert [one["ConsistentRead"] for one in table.asked("get_item")] == [True, False, True, False, True, False]
+    store.load_many([job.id])
+    whole = [one["RequestItems"]["jobs"]["ConsistentRead"] for one in table.asked("batch_get_item")]
+    assert whole == [True, True, False, True], "what stands beside a head always, the heads of a list not"
+    store.provider("sim")
+    store.transfers(job.id)
+    assert [one["ConsistentRead"] for one in table.asked("query")] == [True, True]
+    store.waiting("sim", 1)
+    list(store.due(NOW))
+    assert not any(one.get("ConsistentRead") for one in table.asked("query")[2:]), "DynamoDB refuses it of an index"
+
+
 def test_a_lost_race_costs_no_read(table: Table) -> None:
     job = put(table, a_job())
     written(table.store.write(changed(job)))

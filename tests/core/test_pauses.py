@@ -92,10 +92,11 @@ def test_an_accepted_or_rejected_probe_ends_the_pause(kind: AnswerKind) -> None:
         assert after(leased(pause, NOW), kind, probe=True) == WELL
 
 
-@pytest.mark.parametrize("kind", [ACCEPTED, REJECTED])
-def test_an_answer_to_a_request_from_before_the_pause_does_not_end_it(kind: AnswerKind) -> None:
-    pause = after(WELL, BLOCKED)
-    assert after(pause, kind) == pause
+@pytest.mark.parametrize("kind", [ACCEPTED, REJECTED, NOT_ACCEPTED, AMBIGUOUS])
+def test_an_answer_to_a_request_from_before_the_pause_neither_ends_nor_lengthens_it(kind: AnswerKind) -> None:
+    for pause in (after(WELL, BLOCKED), broken(5)):
+        for at in (NOW, NOW + 20_000):
+            assert after(pause, kind, at, retry_at=at + 600_000) == pause
 
 
 def test_429_to_a_probe_pauses_again_at_the_same_step() -> None:

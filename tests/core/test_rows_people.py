@@ -13,7 +13,7 @@ from mediajobs.jobs.model import Job
 from mediajobs.jobs.rules import Why
 from mediajobs.jobs.rules_people import decisions
 from mediajobs.jobs.states import ErrorCode, Outcome, State
-from tests.core.life import CANCEL, NO_CANCEL, PLAIN, TICK, Life, answered, claim, lives, word
+from tests.core.life import ABSENT, CANCEL, LOOKED_UP, NO_CANCEL, PLAIN, TICK, Life, answered, claim, lives, word
 
 ADOPT, RESUBMIT, FAIL = DecisionKind.ADOPT, DecisionKind.RESUBMIT, DecisionKind.FAIL
 WAIT, RETRY = DecisionKind.WAIT, DecisionKind.RETRY
@@ -138,6 +138,21 @@ def test_row_22_resubmit_starts_a_new_submission_with_a_new_key_and_a_new_deadli
     life.expect("4", claim("w1"))
 
 
+def test_row_21_an_id_that_is_to_be_checked_is_looked_at_soon_though_its_message_is_lost() -> None:
+    for life in (Life(PLAIN).unsure(), Life().lost()):
+        life.later(60).having(due_at=life.now + 3_600_000).do(life.decides(ADOPT, "p7"))
+        assert life.job.due_at == life.now + 10_000
+
+
+def test_row_22_the_new_submission_is_looked_up_three_times_again() -> None:
+    life = Life(LOOKED_UP).unsure().later(60)
+    for _ in range(3):
+        life.do(ABSENT)
+    life.later(60).expect("22", life.decides(RESUBMIT))
+    life.claim("w1").answer(AnswerKind.AMBIGUOUS, "w1", submission=2)
+    assert (life.job.absent, life.reason) == (0, None)
+
+
 def test_row_22_resubmit_past_the_old_deadline_is_not_failed_at_once() -> None:
     life = Life(PLAIN).unsure().later(90_000)
     life.do(life.decides(RESUBMIT))
@@ -213,9 +228,10 @@ def test_row_36_wait_lasts_also_where_the_doubled_limit_is_past() -> None:
 
 
 def test_row_37_a_lost_job_adopts_another_id_and_keeps_the_old_one_as_a_finding() -> None:
-    life = Life().lost()
+    life = Life().lost().having(poll_url="https://queue.example/p0")
     life.expect("37r", life.decides(ADOPT, "p7"))
     life.expect("37", Adopted(provider_job_id="p7"))
+    assert life.job.poll_url is None, "where to ask for the old one"
     assert (life.state, life.job.provider_job_id, life.reason) == (State.RUNNING, "p7", None)
     assert (life.job.slot, life.job.misses) == ("001", 0)
     assert life.findings == [("extra_submission", "p0")]

@@ -189,6 +189,18 @@ def test_row_26_one_404_is_no_failure_and_n_of_them_raise_provider_lost() -> Non
     life.expect("26x", GONE)
 
 
+def test_row_26_after_a_404_it_is_asked_again_soon_whatever_the_next_look_was() -> None:
+    """A lost job holds a slot. Never later than it would have been looked at anyway."""
+    life = Life().run()
+    life.having(due_at=life.now + 3_600_000).expect("26b", GONE)
+    assert life.job.due_at == life.now + 40_000
+    life.later(40).having(due_at=life.now + 3_600_000).expect("26b", GONE)
+    assert life.job.due_at == life.now + 80_000
+    life = Life().run()
+    life.having(due_at=life.now + 5_000).expect("26b", GONE)
+    assert life.job.due_at == life.now + 5_000
+
+
 def test_row_26_provider_lost_replaces_overdue_and_dead_letter() -> None:
     for make in (lambda: Life().run().dead("reconcile"), _overdue):
         life = make()
@@ -198,7 +210,12 @@ def test_row_26_provider_lost_replaces_overdue_and_dead_letter() -> None:
 
 
 def test_row_26_a_404_about_another_id_is_not_about_us() -> None:
-    Life().run().expect("26x", Gone(provider_job_id="p9"))
+    life = Life().run()
+    for _ in range(life.traits.lost_after - 1):
+        life.expect("26x", Gone(provider_job_id="p9"))
+        life.expect("26b", GONE)
+    life.expect("26x", Gone(provider_job_id="p9"))
+    assert (life.job.misses, life.reason) == (life.traits.lost_after - 1, None)
 
 
 def _overdue() -> Life:
@@ -288,6 +305,27 @@ def test_row_34_a_success_after_failed_is_a_finding_once() -> None:
     assert (life.state, life.findings, life.job.out) == (State.FAILED, [("late_result", "p0")], "live")
     assert life.job.final_version == final
     life.expect("34x", word(SUCCEEDED))
+
+
+def test_row_34_a_success_of_whichever_provider_job_after_the_end_is_a_finding() -> None:
+    """A job that a person gave up in doubt is bound to no id, and what it was charged for shows itself later."""
+    given_up = Life(PLAIN).unsure().later(60)
+    given_up.do(given_up.decides(DecisionKind.FAIL))
+    other = Life().run()
+    other.do(word(FAILED))
+    for life in (given_up, other):
+        assert life.state is State.FAILED
+        life.expect("34", word(SUCCEEDED, "p9"))
+        assert life.findings == [("late_result", "p9")]
+        life.expect("34x", word(SUCCEEDED, "p9"))
+
+
+def test_what_the_state_before_was_waiting_for_delays_nothing_in_the_next_one() -> None:
+    """Else relay would send the message to store when the submit would have been tried again."""
+    stored, run = Life().unsure(retry_in_s=600), Life().unsure(retry_in_s=600)
+    stored.expect("16", word(SUCCEEDED))
+    run.expect("15", word(RUNNING))
+    assert (stored.job.retry_at, run.job.retry_at) == (None, None)
 
 
 def test_a_webhooks_event_and_digest_stand_in_the_history() -> None:

@@ -181,6 +181,22 @@ def test_h14_a_late_running_of_the_older_submission_does_not_bind_the_job() -> N
     assert life.state is State.RUNNING
 
 
+def test_h14_a_word_that_names_no_submission_speaks_for_the_current_one_only_while_there_is_no_other() -> None:
+    """Webhooks for a whole account find their job by the provider's id, which may be the older submission's."""
+    first = Life(PLAIN).claim()
+    first.do(word(Status.RUNNING, "p0", submission=None))
+    assert (first.state, first.job.provider_job_id) == (State.RUNNING, "p0")
+    for status in (Status.RUNNING, Status.FAILED, Status.CANCELED):
+        life = resubmitted()
+        life.do(word(status, "p0", submission=None))
+        assert (life.state, life.job.provider_job_id) == (State.SUBMITTING, None), status
+        life.answer(ACCEPTED, "w1", submission=2, provider_job_id="p1")
+        assert (life.state, life.job.provider_job_id) == (State.RUNNING, "p1"), status
+    life = resubmitted()
+    life.do(word(Status.SUCCEEDED, "p0", submission=None))
+    assert (life.state, life.findings) == (State.STORING, [("extra_submission", "submission 2")])
+
+
 def test_h14_an_older_submission_saves_a_charge_while_the_current_one_is_idle() -> None:
     life = Life(PLAIN).unsure().later(60)
     life.do(life.decides(DecisionKind.RESUBMIT))

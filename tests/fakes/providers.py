@@ -106,7 +106,7 @@ class ScriptedAdapter:
     def delivery(
         self, ref: str | None, provider_job_id: str, status: Status, *, event_id: str = "evt-1", **fields: Any
     ) -> Delivery:
-        """A rightly signed webhook; `fields` are progress, message, code and links (URLs)."""
+        """A rightly signed webhook; `fields` are progress, message, code, reference and links (URLs)."""
         body = json.dumps({"id": provider_job_id, "status": str(status), **fields}).encode()
         headers: dict[str, tuple[str, ...]] = {"webhook-id": (event_id,), "webhook-signature": (SIGNED,)}
         return Delivery(provider=self.name, ref=ref, headers=headers, body=body)
@@ -128,6 +128,7 @@ class ScriptedAdapter:
                 provider_job_id=said["id"],
                 status=Status(said["status"]) if said["status"] in list(Status) else Status.UNKNOWN,
                 raw=said["status"],
+                reference=said.get("reference"),
                 progress=said.get("progress"),
                 message=said.get("message", ""),
                 code=ErrorCode(said.get("code", ErrorCode.PROVIDER_ERROR)),

@@ -26,7 +26,6 @@ FEWEST_STATES = 100  # a model that reaches fewer looks at nothing
 ELSEWHERE = {
     "12c": "the provider says absent while the job goes on by its webhook: in the long form",
     "12e": "an id that another job has, found while the job goes on by its webhook",
-    "18b": "a second submission is accepted, and the first one's answer comes twice",
     "18z": "a word about a job that was never sent",
     "30y": "stored, and the job was not storing: no state leads back",
     "35y": "published, and the job has not ended: no state leads back",

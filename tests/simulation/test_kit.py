@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mediajobs.errors import InProgress, NoAnswer, NotSent, Retryable, Throttled
 from mediajobs.jobs.due import KEY_MARGIN_MS
+from mediajobs.jobs.model import Job
+from mediajobs.jobs.states import State
 from mediajobs.messages import Do
 from tests.simulation.world import once as once_module
 from tests.simulation.world.functions import LATE_MS, TIMEOUTS_S, Fleet
@@ -19,7 +22,7 @@ from tests.simulation.world.provider import Accepted, Ledger, Plan
 from tests.simulation.world.queue import Queues
 from tests.simulation.world.scheduler import START, Scheduler
 from tests.simulation.world.town import Town
-from tests.simulation.world.watch import Watch
+from tests.simulation.world.watch import Violation, Watch
 from tests.simulation.world.weather import Boundaries, Seeded, Weather, lost, refused
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,6 +182,87 @@ def test_the_watch_sees_a_publication_under_two_ids() -> None:
     town.topic.publish(sent.message, group=sent.group, deduplication_id=sent.deduplication_id + "1", tenant="a")
     watch._published()
     assert watch.found
+
+
+def _ended(town: Town, **fields: object) -> tuple[Job, Job]:
+    """A job that was published, as it was before its last write, and with these fields written over it."""
+    job_id = _pending(town)
+    town.scheduler.run(START + 60_000)
+    job = town.table.jobs[job_id]
+    assert job.published_at is not None
+    return job, replace(job, **{"version": job.version + 1, **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("invariant", "fields"),
+    [
+        ("I1", {"state": State.FAILED}),
+        ("I1", {"version": 99}),
+        ("I1", {"incarnation": "another"}),
+        ("I1", {"final_version": 99}),
+        ("I3", {"published_at": None, "due_at": None}),
+        ("I4", {"slot": "001"}),
+    ],
+)
+def test_the_watch_sees_a_write_that_no_rule_makes(invariant: str, fields: dict[str, object]) -> None:
+    town = a_town()
+    watch = Watch(town, {"keyed": 1})
+    before, after = _ended(town, **fields)
+    assert watch.found == []
+    watch._written(before, after, "wrong")
+    assert invariant in {text.partition(" ")[0] for text in watch.found}
+
+
+@pytest.mark.parametrize("spoiled", ["body", "type", "gone", "none"])
+def test_the_watch_sees_a_result_that_is_not_what_the_job_says(spoiled: str) -> None:
+    town = a_town()
+    watch = Watch(town, {"keyed": 1})
+    job, _ = _ended(town)
+    key = job.outputs[0].key
+    kept = town.objects.stored[key]
+    if spoiled == "gone":
+        del town.objects.stored[key]
+    if spoiled == "body":
+        town.objects.stored[key] = replace(kept, body=kept.body + b"x")
+    if spoiled == "type":
+        town.objects.stored[key] = replace(kept, content_type="text/html")
+    watch._stored(replace(job, outputs=()) if spoiled == "none" else job, "v9")
+    assert [text.partition(" ")[0] for text in watch.found] == ["I5"]
+
+
+def test_the_watch_sees_what_is_late_what_never_ends_and_what_was_never_sent() -> None:
+    town = a_town()
+    watch = Watch(town, {"keyed": 1})
+    job, _ = _ended(town)
+    town.table.jobs[job.id] = replace(job, published_at=None, due_at=town.scheduler.now - 121_000)
+    watch.nothing_is_late()
+    assert [text.partition(" ")[0] for text in watch.found] == ["I6"]
+    watch.found.clear()
+    with pytest.raises(Violation, match=r"I6 .* is still succeeded"):
+        watch.at_the_end()
+    watch.found.clear()
+    town.table.jobs[job.id] = job
+    town.topic.sends.clear()
+    with pytest.raises(Violation, match=r"I5 .* published: None"):
+        watch.at_the_end()
+
+
+@pytest.mark.parametrize("ended", [State.FAILED, State.CANCELED])
+def test_the_watch_sees_a_job_that_is_called_over_while_it_lives_or_was_paid_for(ended: State) -> None:
+    town = a_town()
+    watch = Watch(town, {"keyed": 1})
+    job_id = _pending(town)
+    town.scheduler.run(START + 3_000)
+    running = town.table.jobs[job_id]
+    assert running.state is State.RUNNING
+    watch._none_lives(replace(running, state=ended), "24f", "v9")
+    assert [text.partition(" ")[0] for text in watch.found] == ["I7"]
+    watch.found.clear()
+    watch._none_lives(replace(running, state=ended), "23r", "v9")
+    assert watch.found == [], "a person takes that upon himself"
+    town.table.jobs[job_id] = replace(running, state=ended)
+    town.ledger.post("keyed", running.reference, None, Plan(), None)
+    assert {text.partition(" ")[0] for text in watch.found} >= {"I2", "I7"}
 
 
 def test_a_time_to_live_takes_the_job_and_what_stands_beside_it() -> None:

@@ -217,3 +217,23 @@ def test_a_reference_that_is_not_quite_ours_names_no_submission(number: str, fou
     """Whatever a provider sends back in its place; Python makes no number of five thousand digits."""
     job = Stage().job()
     assert submission_in(job, f"{job.id}.{number}.{job.incarnation}") == found
+
+
+def test_a_reference_that_is_sent_back_counts_only_if_it_is_this_very_jobs() -> None:
+    """Not an earlier job's of the same key, not another one's, not what merely looks like one."""
+    stage = Stage()
+    job = stage.job()
+    assert submission_in(job, job.reference) == 1
+    assert submission_in(job, f"{job.id}.12.{job.incarnation}") == 12
+    for reference in (
+        None,
+        "",
+        job.id,
+        f"{job.id}.1.{'z' * len(job.incarnation)}",
+        f"{'b' * 26}.1.{job.incarnation}",
+        f"{job.id}.1.{job.incarnation}.x",
+        f"{job.id}.0.{job.incarnation}",
+        f"{job.id}.-1.{job.incarnation}",
+        f"{job.id}.１.{job.incarnation}",
+    ):
+        assert submission_in(job, reference) is None, reference

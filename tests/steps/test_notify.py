@@ -215,6 +215,33 @@ def test_one_event_that_is_refused_holds_the_others_for_seconds_only(post: Post)
     assert bad.publication_id in known(post)
 
 
+def test_of_two_events_that_would_be_the_probe_at_once_one_goes(post: Post) -> None:
+    """A receiver that hangs would else hold as many functions as events are due."""
+    place = post.registered(line=lambda _: "500")
+    post.ended("a")
+    post.run(0)
+    (message,) = post.messages
+    post.clock.advance(HOUR_S)
+    post.callbacks.lose = 1
+    post.take(message)
+    assert (len(place.ids), message.gone) == (1, False)
+    assert message.visible > post.clock.now()
+    post.take(message)
+    assert len(place.ids) == 2
+
+
+def test_how_an_old_address_fared_says_nothing_of_the_new_one(post: Post) -> None:
+    old = post.registered(line=lambda _: "hang")
+    post.ended("a")
+    post.run(HOUR_S)
+    assert post.registration().held_until > post.clock.now() - 300_000
+    post.far.places["new.example"] = old
+    old.line = lambda _: "ok"
+    callbacks.register(post.world, OPERATOR, "acme", "https://new.example/hooks")
+    fares = post.registration()
+    assert (fares.failures, fares.failing_since, fares.trouble, fares.held_until) == (0, None, "", 0)
+
+
 @pytest.mark.parametrize(
     ("asks", "least_s", "most_s"),
     [("", 5, 6), ("1200", 1200, 1200), ("999999", HOUR_S, HOUR_S), ("soon", 5, 6), ("-3", 5, 6), ("9" * 400, 5, 6)],

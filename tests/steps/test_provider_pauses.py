@@ -88,6 +88,23 @@ def test_after_a_blocked_pause_one_job_goes_as_probe_and_its_success_ends_it() -
     assert others[1].id in [sent[0] for sent in stage.sent()]
 
 
+def test_only_the_first_of_the_waiting_room_goes_as_probe_though_rows_are_free_for_more() -> None:
+    stage = Stage(limit=5)
+    jobs = [stage.job(f"job-{number}") for number in range(3)]
+    stage.sim.answer(BLOCKED)
+    for job in jobs:
+        stage.dispatch(job)
+        stage.clock.advance(0.001)
+    first, *others = stage.store.waiting("sim", 99)
+    stage.clock.advance(61)
+    before = stage.pause()
+    for job_id in others:
+        assert stage.dispatch(stage.store.jobs[job_id]) == "turned away"
+    assert (stage.pause(), len(stage.sim.submits)) == (before, 1), "no lease was taken"
+    stage.sim.accept("p-1")
+    assert stage.dispatch(stage.store.jobs[first]) == "accepted"
+
+
 def test_a_probe_that_is_blocked_takes_the_next_step() -> None:
     stage = Stage()
     job = stage.job()

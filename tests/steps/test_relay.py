@@ -132,8 +132,9 @@ def test_one_word_that_fails_does_not_stop_the_others_and_brings_the_record_agai
     ended = stage.read(job)
     assert ended.out == "next publish live"
     stage.topic.fail = 1
-    with pytest.raises(Retryable):
+    with pytest.raises(Retryable, match="topic"):
         relay(stage.world, ended)
+    assert [told.event["status"] for told in stage.live.told] == ["failed"], "the word after it was carried out"
     assert relay(stage.world, ended) == ("next", "publish", "live")
     assert len(stage.topic.sends) == 1
 

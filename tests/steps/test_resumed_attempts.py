@@ -185,7 +185,8 @@ def test_a_resubmit_sends_a_new_key() -> None:
 
 
 def test_a_dispatcher_that_was_overtaken_by_a_resubmit_does_not_send_the_old_key() -> None:
-    stage = Stage(KEYED)
+    """Although a row is free for the second submission: this request was built for the first."""
+    stage = Stage(KEYED, limit=2)
     job = stage.unsure()
     stage.clock.advance(90)
 

@@ -83,6 +83,17 @@ def test_a_dead_link_is_replaced_by_a_fresh_one(status: int) -> None:
     assert opened(stage) == [A, B]
 
 
+@pytest.mark.parametrize("word", [Status.FAILED, Status.RUNNING, Status.UNKNOWN])
+def test_a_link_of_a_job_that_the_provider_no_longer_calls_succeeded_is_no_result(word: Status) -> None:
+    """A preview, or what is left of a job that it took back: a person looks at it."""
+    stage = Stage()
+    job = stage.storing(A)
+    stage.http.downloads = [film(b"expired", 403), film()]
+    stage.sim.says("poll", word, links=(Link(url=B),))
+    store(stage.world, job.id)
+    assert (opened(stage), stage.state(job), stage.reason(job)) == ([A], State.STORING, "result_unavailable")
+
+
 def test_a_link_that_is_about_to_expire_is_not_even_tried() -> None:
     stage = Stage()
     job = stage.running()

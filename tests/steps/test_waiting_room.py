@@ -199,6 +199,23 @@ def test_the_present_round_rises_with_the_claims_that_leave_the_waiting_room() -
     assert turn_of(place) >= rounds[-1]
 
 
+def test_a_job_that_two_dispatchers_turn_away_at_once_costs_its_tenant_one_turn() -> None:
+    """Else its tenant's next job would stand a round further back than if only one of them had come."""
+    turns = []
+    for twin in (False, True):
+        stage = Stage()
+        stage.running()
+        second = stage.job("second")
+        stage.clock.advance(1)
+        third = stage.job("third")
+        stage.store.before_write = [lambda _, stage=stage, job=second: stage.dispatch(job)] if twin else []
+        assert stage.dispatch(second) == "turned away"
+        assert stage.dispatch(third) == "turned away"
+        assert waiting(stage) == (second.id, third.id)
+        turns.append(turn_of(stage.read(third).wait or ""))
+    assert turns[0] == turns[1]
+
+
 def test_receives_do_not_grow_with_the_backlog() -> None:
     full = Full()
     for _ in range(12):

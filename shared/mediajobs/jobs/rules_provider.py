@@ -40,7 +40,8 @@ def both(*guards: Guard) -> Guard:
 
 
 def _same(m: Moment) -> bool:
-    return m.event.submission is None or m.event.submission == m.job.submission
+    """Of the current submission. A word that names none (an account's webhook) is, as long as there is but one."""
+    return m.event.submission == m.job.submission or (m.event.submission is None and m.job.submission == 1)
 
 
 def _same_or_idle(m: Moment) -> bool:

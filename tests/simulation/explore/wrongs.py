@@ -168,7 +168,12 @@ def _of_current(*statuses: Status) -> Reading:
 
 
 def _no_submission(job: Job, event: Word, now: int, traits: Traits) -> Decision_:
-    return real(job, replace(event, submission=None) if event.source is Source.WEBHOOK else event, now, traits)
+    current = replace(event, submission=job.submission)
+    return real(job, current if event.source is Source.WEBHOOK else event, now, traits)
+
+
+def _any_is_current(job: Job, event: Word, now: int, traits: Traits) -> Decision_:
+    return real(job, replace(event, submission=event.submission or job.submission), now, traits)
 
 
 def _is(status: Status) -> Callable[[Job, Any, int, Traits], bool]:
@@ -234,6 +239,8 @@ WRONGS: tuple[Wrong, ...] = (
           decide=_on(Word, _of_current(Status.RUNNING), State.SUBMITTING)),
     Wrong(name="the webhook URL names no submission", hint="H14", model="two submissions",
           decide=_on(Word, _no_submission)),
+    Wrong(name="a word that names no submission is the current one's", hint="H14", model="account",
+          decide=_on(Word, _any_is_current, State.SUBMITTING)),
     Wrong(name="failed is heard while storing", hint="H14", model="two submissions",
           decide=_on(Word, _fails(_is(Status.FAILED)), State.STORING)),
     Wrong(name="the start deadline fails any job that is being submitted", hint="H16", model="deadline",

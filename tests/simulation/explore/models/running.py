@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.simulation.explore.model import Model
-from tests.simulation.explore.models.traits import HINTED, KEYED, LOSING, NO_CANCEL, PLAIN, SHORT_RUN
+from tests.simulation.explore.models.traits import ACCOUNT, HINTED, KEYED, LOSING, NO_CANCEL, PLAIN, SHORT_RUN
 
 RUNNING: tuple[Model, ...] = (
     Model(
@@ -130,6 +130,18 @@ RUNNING: tuple[Model, ...] = (
         answers=(),
         people=("resubmit", "acknowledge"),
         ends=(),
+    ),
+    Model(
+        name="account",
+        says="resubmitted where webhooks come for the whole account, and name no submission",
+        traits=ACCOUNT,
+        left={"dispatch": 3, "person": 1, "webhook": 1},
+        long={"webhook": 2},
+        grid=(0, 61),
+        answers=(),
+        people=("resubmit",),
+        words=("running", "end", "account"),
+        ends=(2,),
     ),
     Model(
         name="intake",

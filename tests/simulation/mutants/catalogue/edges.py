@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tests.simulation.mutants.mutant import Mutant
 
-INTAKE = ("tests/steps/test_webhook.py",)
+INTAKE = ("tests/steps/test_webhook.py", "tests/steps/test_webhook_whose.py")
 HTTP = ("tests/adapters/test_http.py",)
+BATCHES = ("tests/steps/test_batches.py",)
 LINKS = ("tests/hostile/test_fetch.py", "tests/cases/test_links.py")
 
 MUTANTS = (
@@ -43,6 +44,24 @@ MUTANTS = (
         tests=INTAKE,
     ),
     Mutant(
+        name="all unknown events share one grace time",
+        why="intake",
+        breaks="ten minutes after the first one every event that beats its row is acknowledged and lost",
+        file="steps/webhook.py",
+        old='f"{delivery.provider}#{verified.event_id}"',
+        new="delivery.provider",
+        tests=INTAKE,
+    ),
+    Mutant(
+        name="what nothing proves is remembered",
+        why="intake",
+        breaks="whoever makes up a URL writes into the table, and is told that there is no such job",
+        file="steps/webhook.py",
+        old="    if found is None and not verified.proven:\n",
+        new="    if found is None and not verified:\n",
+        tests=INTAKE,
+    ),
+    Mutant(
         name="any URL is one of ours",
         why="intake",
         breaks="the token in the URL is not checked",
@@ -58,6 +77,24 @@ MUTANTS = (
         file="steps/webhook.py",
         old="    if not traits.webhooks or report.confirm:\n",
         new="    if report.confirm:\n",
+        tests=INTAKE,
+    ),
+    Mutant(
+        name="a hint binds another job's result",
+        why="H20",
+        breaks="an id of which the provider says that it is another job's is bound to this one",
+        file="steps/webhook.py",
+        old="(bound_to_another or report.reference is not None)",
+        new="bound_to_another",
+        tests=INTAKE,
+    ),
+    Mutant(
+        name="one provider speaks for another's jobs",
+        why="intake",
+        breaks="a reference in a rightly signed event of one provider moves a job of another",
+        file="steps/webhook.py",
+        old="if job is not None and job.provider == provider else None",
+        new="if job is not None else None",
         tests=INTAKE,
     ),
     Mutant(
@@ -86,6 +123,52 @@ MUTANTS = (
         old="    if not found:\n",
         new="    if not given:\n",
         tests=("tests/unit/test_signatures.py",),
+    ),
+    Mutant(
+        name="a batch that fails whole is an error",
+        why="acknowledge",
+        breaks="Lambda takes it for a broken function and slows the queue down",
+        file="batches.py",
+        old="""EventType.SQS, raise_on_entire_batch_failure=False)
+
+    def record_handler(record: SQSRecord) -> None:
+        message = _message""",
+        new="""EventType.SQS)
+
+    def record_handler(record: SQSRecord) -> None:
+        message = _message""",
+        tests=BATCHES,
+    ),
+    Mutant(
+        name="a batch of the stream that fails whole is an error",
+        why="acknowledge",
+        breaks="all of it comes again, also what was carried out",
+        file="batches.py",
+        old="EventType.DynamoDBStreams, raise_on_entire_batch_failure=False",
+        new="EventType.DynamoDBStreams",
+        tests=BATCHES,
+    ),
+    Mutant(
+        name="every receive is the first",
+        why="H18",
+        breaks="a message whose process always dies ends in a dead-letter queue and nobody is asked",
+        file="batches.py",
+        old="int(record.attributes.approximate_receive_count or 1)",
+        new="1",
+        tests=BATCHES,
+    ),
+    Mutant(
+        name="what is no message of ours comes again",
+        why="acknowledge",
+        breaks="a stray message goes round for two weeks",
+        file="batches.py",
+        old="""step=step_name, message_id=record.message_id)
+            return
+""",
+        new="""step=step_name, message_id=record.message_id)
+            raise ValueError
+""",
+        tests=BATCHES,
     ),
     Mutant(
         name="progress says 100 before the end",

@@ -154,6 +154,15 @@ MUTANTS = (
         tests=STORE,
     ),
     Mutant(
+        name="any link is a result",
+        why="H22",
+        breaks="a preview of a job that the provider took back is stored as what was paid for",
+        file="steps/store.py",
+        old=" or report.status is not Status.SUCCEEDED:",
+        new=":",
+        tests=STORE,
+    ),
+    Mutant(
         name="an expired link is tried first",
         why="H22",
         breaks="links that are about to end are used to their last second",
@@ -178,6 +187,14 @@ MUTANTS = (
         file="jobs/rules_end.py",
         old="effect=lambda m: replace(m.job, due_at=m.event.due_at),",
         new="effect=lambda m: replace(m.job, due_at=None),",
+    ),
+    Mutant(
+        name="a retry of the state before delays the next one",
+        why="H17",
+        breaks="a result waits until the submit in doubt would have been sent again",
+        file="jobs/decide.py",
+        old="failures=0, misses=0, adopt=None, retry_at=None)",
+        new="failures=0, misses=0, adopt=None)",
     ),
     Mutant(
         name="two passes look at one job",
@@ -217,6 +234,15 @@ MUTANTS = (
         old="    if len(entries) > KEPT + 1:\n",
         new="    if len(entries) > 1000 * KEPT:\n",
         tests=(*CORE, "tests/core/test_history.py"),
+    ),
+    Mutant(
+        name="relay stops at a word that fails",
+        why="outbox",
+        breaks="whoever listens hears of an end only when the topic is well again",
+        file="steps/relay.py",
+        old="            failure = failure or error\n",
+        new="            raise\n",
+        tests=("tests/steps/test_relay.py",),
     ),
     Mutant(
         name="relay keeps a failure to itself",

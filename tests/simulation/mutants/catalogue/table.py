@@ -8,6 +8,7 @@ JOBS = ("tests/contract/test_store_jobs.py",)
 PROVIDERS = ("tests/contract/test_store_providers.py",)
 DETAILS = ("tests/contract/test_store_details.py",)
 INDEXES = ("tests/contract/test_store_indexes.py",)
+READS = ("tests/adapters/test_table.py",)
 APPLY = ("tests/steps/test_apply.py",)
 EXPRESSIONS = "adapters/table/expressions.py"
 
@@ -111,6 +112,26 @@ MUTANTS = (
         new="            current = job\n",
         tests=APPLY,
         quick=True,
+    ),
+    Mutant(
+        name="a replica confirms what is ignored",
+        why="H19",
+        breaks="the read that confirms it may be as old as the one that it confirms",
+        file="adapters/table/heads.py",
+        old="ex.get(items.head_key(job_id), strong=strong)",
+        new="ex.get(items.head_key(job_id), strong=False)",
+        tests=READS,
+    ),
+    Mutant(
+        name="slot rows are counted on a replica",
+        why="limit",
+        breaks="a claim counts rows as they were a moment ago",
+        file=EXPRESSIONS,
+        old="""encoded({":pk": f"S#{provider}"}),
+        "ConsistentRead": True,""",
+        new="""encoded({":pk": f"S#{provider}"}),
+        "ConsistentRead": False,""",
+        tests=READS,
     ),
     Mutant(
         name="a provider's id is not reserved",
