@@ -103,3 +103,12 @@ def test_of_a_batch_of_the_stream_what_failed_is_named_and_the_others_are_carrie
     handler = stream_handler(take)
     assert failures(handler(changes({"id": "a"}, {"id": "b"}, None, {"id": "c"}), None)) == again
     assert seen == ["a", "b", "c"]
+
+
+def test_a_batch_of_the_stream_that_fails_whole_is_named_from_its_first_on() -> None:
+    """An error of the whole invocation would count as a broken function, and be the alarm of one."""
+
+    def take(_: Mapping[str, Any]) -> None:
+        raise Retryable("again")
+
+    assert failures(stream_handler(take)(changes({"id": "a"}, {"id": "b"}), None)) == ["0", "1"]
