@@ -273,7 +273,9 @@ def test_traits_claim_no_more_than_the_request_shows(vendor: Vendor) -> None:
     traits = made.traits(vendor.model)
     job = vendor.job()
     request = made.request(job, INPUT, WEBHOOK_URL)
-    assert traits.idempotent is (request.headers.get("Idempotency-Key") == job.reference)
+    key = vendor.config.idempotency
+    assert traits.idempotent is (key is not None and request.headers.get(key.header) == job.reference)
+    assert (job.reference in request.headers.values()) is traits.idempotent
     assert traits.idempotent is (traits.key_life_s > 100)
     if traits.lookup:
         assert job.reference.encode() in request.body
