@@ -46,24 +46,29 @@ class Process(Protocol):
         ...
 
 
-class Inline:
-    """Runs to its end at once; pausing moves the clock."""
-
+class _Mortal:
     def __init__(self, scheduler: Scheduler, function: str, number: int, timeout_ms: int) -> None:
         self.function, self.number = function, number
         self.started, self.deadline = scheduler.now, scheduler.now + timeout_ms
         self.dead = False
         self._scheduler = scheduler
 
-    def pause(self, wait_ms: int) -> None:
-        self._scheduler.now = min(self._scheduler.now + wait_ms, self.deadline)
+    def kill(self) -> None:
+        self.dead = True
+
+    def _go_on(self) -> None:
         if self._scheduler.now >= self.deadline:
             self.kill()
         if self.dead:
             raise Killed
 
-    def kill(self) -> None:
-        self.dead = True
+
+class Inline(_Mortal):
+    """Runs to its end at once; pausing moves the clock."""
+
+    def pause(self, wait_ms: int) -> None:
+        self._scheduler.now = min(self._scheduler.now + wait_ms, self.deadline)
+        self._go_on()
 
     def run(self, work: Callable[[], object], ended: Ended) -> None:
         ended(outcome(work))
@@ -72,14 +77,11 @@ class Inline:
         """It has ended."""
 
 
-class Threaded:
+class Threaded(_Mortal):
     """Runs in a thread of its own that waits for its turn at each pause."""
 
     def __init__(self, scheduler: Scheduler, function: str, number: int, timeout_ms: int) -> None:
-        self.function, self.number = function, number
-        self.started, self.deadline = scheduler.now, scheduler.now + timeout_ms
-        self.dead = False
-        self._scheduler = scheduler
+        super().__init__(scheduler, function, number, timeout_ms)
         self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
         self._over = False
 
@@ -89,13 +91,7 @@ class Threaded:
             self._scheduler.at(until, self._resume)
             self._back.release()
             self._go.acquire()
-        if self._scheduler.now >= self.deadline:
-            self.kill()
-        if self.dead:
-            raise Killed
-
-    def kill(self) -> None:
-        self.dead = True
+        self._go_on()
 
     def run(self, work: Callable[[], object], ended: Ended) -> None:
         def main() -> None:
