@@ -53,6 +53,13 @@ def test_a_job_that_waited_has_its_due_brought_back_by_the_claim_once() -> None:
     assert life.job.due_at == due
 
 
+def test_a_claim_has_the_first_poll_of_the_running_job_in_view() -> None:
+    """Else a job without webhooks that waited would be polled when its lease is over, not at the floor."""
+    life = Life(replace(KEYED, webhooks=False, poll_floor_s=10)).having(due_at=NOW + 80_000_000)
+    life.claim()
+    assert life.job.due_at == NOW + 10_000
+
+
 def test_an_idle_job_that_waited_has_its_due_brought_back_by_the_claim_too() -> None:
     """Its claim is a note, and a killed one must not lie there until the start deadline."""
     life = Life().idle()

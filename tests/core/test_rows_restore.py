@@ -80,6 +80,17 @@ def test_row_45s_an_attempt_that_was_open_is_sent_again_with_its_own_key() -> No
     life.later(61).expect("6", claim("w1", slot=None))
 
 
+def test_row_45s_the_slot_lapses_when_nothing_that_was_sent_until_the_restore_can_live() -> None:
+    """Not when the attempt that the row knows of has run out: a later one may have been sent."""
+    life = Life(PLAIN).claim().later(7000)
+    life.expect("45s", RESTORED)
+    assert life.job.attempt is not None
+    assert (life.job.attempt.started, life.job.attempt.lease_until) == (life.now, life.now + 60_000)
+    life.expect("14", TICK)
+    life.later(7199).expect("3x", TICK)
+    life.later(1).expect("20", TICK)
+
+
 def test_row_45s_the_answer_of_an_old_attempt_speaks_for_nothing_but_acceptance() -> None:
     life = Life(PLAIN).claim()
     life.expect("45s", RESTORED)

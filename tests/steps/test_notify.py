@@ -282,6 +282,16 @@ def test_rotation_with_no_overlap_ends_the_old_secret_at_once(post: Post) -> Non
     assert len(post.registration().secrets) == 1
 
 
+def test_a_second_rotation_does_not_lengthen_the_life_of_an_older_secret(post: Post) -> None:
+    post.registered()
+    callbacks.rotate(post.world, OPERATOR, "acme", HOUR_S)
+    (_, first) = post.registration().secrets
+    callbacks.rotate(post.world, OPERATOR, "acme", DAY_S)
+    newest, second, oldest = post.registration().secrets
+    assert (newest.until, oldest) == (None, first)
+    assert second.until == post.clock.now() + DAY_S * 1000
+
+
 def test_too_many_secrets_at_once_are_refused(post: Post) -> None:
     """A signature each: the header has an end."""
     post.registered()

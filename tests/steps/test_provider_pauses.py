@@ -283,3 +283,4 @@ def test_callers_may_not_set_a_provider() -> None:
     stage = Stage()
     with pytest.raises(Exception, match="operator"):
         set_provider(stage.world, Caller(tenant="acme", scope="user"), "sim", pause=True)
+    assert stage.store.pauses == {}, "refused before anything is written"

@@ -26,6 +26,7 @@ def test_an_ended_job_is_sent_once_with_its_metadata_and_no_prompt() -> None:
     job = stage.succeeded()
     assert publish(stage.world, job)
     (send,) = stage.topic.sends
+    assert send.tenant == job.tenant, "by this the topic knows whose receiver hears of it"
     said = json.loads(send.message)
     assert (send.group, send.deduplication_id) == (job.id, f"{job.id}-{job.incarnation}-{job.final_version}")
     assert (said["status"], said["metadata"], said["final_version"]) == ("succeeded", {"n": "first"}, job.final_version)
@@ -39,6 +40,7 @@ def test_a_refusal_that_quotes_the_prompt_stays_with_the_job() -> None:
     job = stage.say(stage.running(), Status.FAILED, code=code, message=text)
     assert publish(stage.world, job)
     (send,) = stage.topic.sends
+    assert send.tenant == job.tenant, "by this the topic knows whose receiver hears of it"
     assert json.loads(send.message)["error"] == {"code": "content_moderated", "message": views.FAILURE[code]}
     assert "bicycle" not in send.message
     assert views.public(job)["error"] == {"code": "content_moderated", "message": text}

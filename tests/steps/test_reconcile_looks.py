@@ -58,6 +58,19 @@ def test_a_failed_poll_is_not_a_failed_job(report: Report) -> None:
     assert stage.state(job) is State.STORING
 
 
+@pytest.mark.parametrize(("asks_s", "waits"), [(3600, True), (1, False)])
+def test_a_provider_that_asks_for_time_is_polled_no_sooner(asks_s: float, waits: bool) -> None:
+    """Less than our own pace asks for changes nothing."""
+    stages = Stage(), Stage()
+    for stage, report in zip(stages, (UNAVAILABLE, replace(UNAVAILABLE, retry_after_s=asks_s)), strict=True):
+        job = stage.running()
+        stage.clock.advance(450)
+        stage.sim.report("poll", report)
+        look(stage.world, job.id)
+    ours, theirs = (stage.read(stage.job()).due_at or 0 for stage in stages)
+    assert theirs == (stages[1].clock.now() + 3_600_000 if waits else ours)
+
+
 def test_404_is_counted_and_forgotten_by_one_good_poll() -> None:
     stage = Stage(BUSY)
     job = stage.running()

@@ -17,7 +17,7 @@ from tests.fakes.store import MemoryStore
 from tests.steps.kit import Stage
 from tests.steps.looks import BUSY, asked, tick
 
-RUNNING, FAILED = Status.RUNNING, Status.FAILED
+RUNNING, FAILED, SUCCEEDED = Status.RUNNING, Status.FAILED, Status.SUCCEEDED
 
 
 def test_every_due_job_is_looked_at_and_one_bad_one_stops_nobody() -> None:
@@ -66,6 +66,25 @@ def test_due_times_under_a_minute_are_served_inside_the_run() -> None:
     tick(stage, run_ms=20_000)
     assert asked(stage) >= 3  # at 2, 4, 8 and 16 s
     assert stage.clock.now() - job.since < 30_000
+
+
+class OneLookBehind(MemoryStore):
+    """Its index of what is due shows nothing at the first look."""
+
+    looks = 0
+
+    def due(self, until: int) -> Iterator[tuple[int, str]]:
+        self.looks += 1
+        return super().due(until) if self.looks > 1 else iter(())
+
+
+def test_a_job_of_a_quick_provider_that_the_index_lacks_yet_is_polled_in_the_same_run() -> None:
+    stage = Stage(replace(BUSY, poll_floor_s=2), make_store=OneLookBehind)
+    stage.running()
+    stage.sim.says("poll", SUCCEEDED)
+    stage.clock.advance(2)
+    tick(stage, run_ms=20_000)
+    assert asked(stage) == 1
 
 
 def test_a_run_with_nothing_due_ends_at_once() -> None:

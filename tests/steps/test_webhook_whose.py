@@ -10,7 +10,7 @@ from mediajobs.errors import Unauthorized, Unavailable
 from mediajobs.jobs.events import Status
 from mediajobs.jobs.states import State
 from mediajobs.messages import Delivery, Verified
-from mediajobs.steps.webhook import GRACE_MS, take
+from mediajobs.steps.webhook import GRACE_MS, challenge, take
 from tests.fakes.providers import ScriptedAdapter
 from tests.steps.kit import KEYED, PLAIN, Stage
 
@@ -18,7 +18,10 @@ RUNNING, SUCCEEDED, FAILED = Status.RUNNING, Status.SUCCEEDED, Status.FAILED
 
 
 class ByUrlAlone(ScriptedAdapter):
-    """A provider that signs nothing: only the token in a job's URL proves anything."""
+    """A provider that signs nothing: only the token in a job's URL proves anything. It asks for an echo."""
+
+    def challenge(self, delivery: Delivery) -> dict[str, str] | None:
+        return {"challenge": "word"}
 
     def verify(self, delivery: Delivery, now: int) -> Verified:
         return replace(super().verify(delivery, now), proven=False)
@@ -91,3 +94,14 @@ def test_an_event_that_nothing_proves_and_of_which_there_is_no_job_is_refused_an
         with pytest.raises(Unauthorized):
             take(stage.world, adapter.delivery(ref, "p-1", SUCCEEDED))
     assert stage.store.seen == {}
+
+
+def test_a_challenge_is_answered_only_to_whom_a_jobs_own_url_proves() -> None:
+    stage = Stage(adapters=(ByUrlAlone("open", traits=replace(KEYED, provider="open")),))
+    job = stage.job(provider="open")
+    adapter = stage.world.providers.get("open")
+    assert isinstance(adapter, ByUrlAlone)
+    assert challenge(stage.world, adapter.delivery(stage.ref(job), "p-1", RUNNING)) == {"challenge": "word"}
+    for ref in (None, stage.ref(replace(job, id="b" * 26)), f"{stage.ref(job)[:-26]}{'a' * 26}"):
+        with pytest.raises(Unauthorized):
+            challenge(stage.world, adapter.delivery(ref, "p-1", RUNNING))

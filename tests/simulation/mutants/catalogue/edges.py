@@ -98,6 +98,15 @@ MUTANTS = (
         tests=INTAKE,
     ),
     Mutant(
+        name="a challenge is answered to anybody",
+        why="intake",
+        breaks="whoever asks has our URL say that it is ours",
+        file="steps/webhook.py",
+        old="    if _find(world, delivery) is None and not verified.proven:",
+        new="    if delivery is None:",
+        tests=INTAKE,
+    ),
+    Mutant(
         name="a timestamp of the future is fresh",
         why="intake",
         breaks="the window has one side only",

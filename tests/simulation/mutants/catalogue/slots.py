@@ -241,6 +241,15 @@ MUTANTS = (
         tests=ADMISSION,
     ),
     Mutant(
+        name="a caller pauses a provider, and is refused afterwards",
+        why="access",
+        breaks="the refusal comes from the read that follows the write",
+        file="steps/jobs.py",
+        old='    A limit of 0 goes back to the configured one.\n    """\n    _operators_only(caller)\n',
+        new='    A limit of 0 goes back to the configured one.\n    """\n',
+        tests=ADMISSION,
+    ),
+    Mutant(
         name="Retry-After of nothing makes a loop",
         why="pause",
         breaks="what the provider asks for replaces our backoff, also where it is zero",
