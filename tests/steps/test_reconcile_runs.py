@@ -11,6 +11,7 @@ import pytest
 
 from mediajobs.jobs.events import Status
 from mediajobs.jobs.states import State
+from mediajobs.schedule import tick_of
 from mediajobs.steps.reconcile import reconcile
 from tests.fakes.clock import SeededChance
 from tests.fakes.store import MemoryStore
@@ -105,6 +106,14 @@ def test_the_same_tick_delivered_again_runs_once() -> None:
     assert (len(first), stage.sent()) == (1, [])
     stage.once.abandon("reconcile", ["12:01"])
     assert tick(stage, "12:01") == "a twin of this tick is running"
+
+
+@pytest.mark.parametrize("time", ["<aws.scheduler.scheduled-time>", "", None, 7])
+def test_a_tick_without_its_time_is_told_apart_by_its_request(time: object) -> None:
+    """Else the first one's record, kept for an hour, would end all that follow."""
+    assert [tick_of({"scheduled_time": time}, request) for request in ("r-1", "r-2")] == ["r-1", "r-2"]
+    assert tick_of({}, "r-1") == "r-1"
+    assert tick_of({"scheduled_time": "2026-11-30T02:00:00Z"}, "r-1") == "2026-11-30T02:00:00Z"
 
 
 def test_a_tick_whose_run_failed_runs_again() -> None:

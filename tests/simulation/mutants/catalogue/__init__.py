@@ -10,6 +10,7 @@ from tests.simulation.mutants.catalogue import (
     files,
     live,
     people,
+    queues,
     restored,
     slots,
     submitting,
@@ -29,5 +30,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *live.MUTANTS,
     *callbacks.MUTANTS,
     *restored.MUTANTS,
+    *queues.MUTANTS,
 )
 QUICK: tuple[Mutant, ...] = tuple(mutant for mutant in MUTANTS if mutant.quick)

@@ -6,7 +6,6 @@ from tests.simulation.mutants.mutant import Mutant
 
 INTAKE = ("tests/steps/test_webhook.py", "tests/steps/test_webhook_whose.py")
 HTTP = ("tests/adapters/test_http.py",)
-BATCHES = ("tests/steps/test_batches.py",)
 LINKS = ("tests/hostile/test_fetch.py", "tests/cases/test_links.py")
 
 MUTANTS = (
@@ -132,52 +131,6 @@ MUTANTS = (
         old="    if not found:\n",
         new="    if not given:\n",
         tests=("tests/unit/test_signatures.py",),
-    ),
-    Mutant(
-        name="a batch that fails whole is an error",
-        why="acknowledge",
-        breaks="Lambda takes it for a broken function and slows the queue down",
-        file="batches.py",
-        old="""EventType.SQS, raise_on_entire_batch_failure=False)
-
-    def record_handler(record: SQSRecord) -> None:
-        message = _message""",
-        new="""EventType.SQS)
-
-    def record_handler(record: SQSRecord) -> None:
-        message = _message""",
-        tests=BATCHES,
-    ),
-    Mutant(
-        name="a batch of the stream that fails whole is an error",
-        why="acknowledge",
-        breaks="one row that cannot be relayed yet counts as a broken function",
-        file="batches.py",
-        old="EventType.DynamoDBStreams, raise_on_entire_batch_failure=False",
-        new="EventType.DynamoDBStreams",
-        tests=BATCHES,
-    ),
-    Mutant(
-        name="every receive is the first",
-        why="H18",
-        breaks="a message whose process always dies ends in a dead-letter queue and nobody is asked",
-        file="batches.py",
-        old="int(record.attributes.approximate_receive_count or 1)",
-        new="1",
-        tests=BATCHES,
-    ),
-    Mutant(
-        name="what is no message of ours comes again",
-        why="acknowledge",
-        breaks="a stray message goes round for two weeks",
-        file="batches.py",
-        old="""step=step_name, message_id=record.message_id)
-            return
-""",
-        new="""step=step_name, message_id=record.message_id)
-            raise ValueError
-""",
-        tests=BATCHES,
     ),
     Mutant(
         name="progress says 100 before the end",

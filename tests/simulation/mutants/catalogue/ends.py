@@ -236,15 +236,6 @@ MUTANTS = (
         tests=RECONCILE,
     ),
     Mutant(
-        name="a quick provider's job waits for the next tick",
-        why="reconcile",
-        breaks="an index that lags costs a job of seconds a minute",
-        file="steps/reconcile.py",
-        old="            if not _falls_due_soon(world):\n                break\n",
-        new="            break\n",
-        tests=RECONCILE,
-    ),
-    Mutant(
         name="a claim forgets the first poll",
         why="polling",
         breaks="a job without webhooks that waited is polled when its lease is over",
@@ -260,37 +251,6 @@ MUTANTS = (
         old="    if len(entries) > KEPT + 1:\n",
         new="    if len(entries) > 1000 * KEPT:\n",
         tests=(*CORE, "tests/core/test_history.py"),
-    ),
-    Mutant(
-        name="relay stops at a word that fails",
-        why="outbox",
-        breaks="whoever listens hears of an end only when the topic is well again",
-        file="steps/relay.py",
-        old="            failure = failure or error\n",
-        new="            raise\n",
-        tests=("tests/steps/test_relay.py",),
-    ),
-    Mutant(
-        name="relay keeps a failure to itself",
-        why="acknowledge",
-        breaks="the record is acknowledged though one of its words was not carried out",
-        file="steps/relay.py",
-        old="    if failure is not None:\n        raise failure\n",
-        new="",
-        tests=("tests/steps/test_relay.py",),
-    ),
-    Mutant(
-        name="the queue's handler keeps a failure to itself",
-        why="acknowledge",
-        breaks="a message is acknowledged though nothing was decided",
-        file="steps/worker.py",
-        old="""error=type(error).__name__, detail=str(error)[:200])
-        raise
-""",
-        new="""error=type(error).__name__, detail=str(error)[:200])
-        return "again"
-""",
-        tests=("tests/steps/test_worker.py",),
     ),
     Mutant(
         name="the job before its input",
