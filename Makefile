@@ -88,7 +88,7 @@ setup-ministack: python-is-fit
 	@$(PYTHON) -m local.setup ministack
 
 .PHONY: prove
-prove: setup-dev ## explore, crash, sow seeds and break the product on purpose (2 free cores: 4 min; LONG=1: all of it, 35 min); build/prove/report.json
+prove: setup-dev ## explore, crash, sow seeds and break the product on purpose (2 free cores: 8 min; LONG=1: larger bounds, 35 min); build/prove/report.json
 	@$(RUN) tests.simulation.prove $(if $(LONG),--long)
 
 # End-to-end tests mostly wait for what a deployed system does in its own time: the proof takes the processors meanwhile.

@@ -1,7 +1,7 @@
 """Everything that is offered as proof, in one run and one table; 1 where anything is violated, missed or survives.
 
-    python -m tests.simulation.prove           about 4 minutes of two free cores
-    python -m tests.simulation.prove --long    all of it, about 35 minutes
+    python -m tests.simulation.prove           about 8 minutes of two free cores
+    python -m tests.simulation.prove --long    larger bounds, about 35 minutes
 
 The explorer goes through every state of small models, with the product's own rules and then with wrong readings of
 them, which it must catch; the simulation crashes every life at every point and at pairs of points, and runs seeds;
