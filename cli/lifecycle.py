@@ -33,7 +33,10 @@ ASKED: dict[Reason, tuple[str, str]] = {
         "an attempt's fate is unknown and cannot safely be tried again",
         "adopt, resubmit (may charge again), fail",
     ),
-    Reason.OVERDUE: ("past the expected time by a factor; the slot stays, polls go on", "wait, fail"),
+    Reason.OVERDUE: (
+        "past the expected time by a factor; polls go on, and the slot stays unless the provider's word says nothing",
+        "wait, fail",
+    ),
     Reason.PROVIDER_LOST: ("the provider does not know the id, several times", "adopt, fail"),
     Reason.RESULT_UNAVAILABLE: ("no link serves and the provider has none", "retry, fail"),
     Reason.DEAD_LETTER: ("a step failed five times for a reason of ours", "retry, fail (an ended job: retry)"),

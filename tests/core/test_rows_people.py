@@ -227,6 +227,19 @@ def test_row_36_wait_lasts_also_where_the_doubled_limit_is_past() -> None:
     life.later(900).expect("26l", TICK)
 
 
+def test_row_36_who_waits_for_a_job_whose_slot_lapsed_counts_it_again() -> None:
+    """A running job without a question holds a slot; while its word still says nothing, it lapses with the next one."""
+    life = Life().run().later(900)
+    life.do(TICK)
+    life.later(7200).expect("27u", word(Status.UNKNOWN))
+    assert (life.job.slot, life.reason) == (None, "overdue")
+    life.expect("36", life.decides(WAIT))
+    assert (life.job.slot, life.reason) == (f"over#{life.job.id}", None)
+    life.later(10_000).expect("26l", TICK)
+    life.expect("27u", word(Status.UNKNOWN))
+    assert life.job.slot is None
+
+
 def test_row_37_a_lost_job_adopts_another_id_and_keeps_the_old_one_as_a_finding() -> None:
     life = Life().lost().having(poll_url="https://queue.example/p0")
     life.expect("37r", life.decides(ADOPT, "p7"))

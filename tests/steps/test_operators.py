@@ -9,7 +9,7 @@ import pytest
 from mediajobs.errors import Conflict, Forbidden, NotFound, Unprocessable
 from mediajobs.jobs.events import Gone, NoUrl, Status, Tick, Traits
 from mediajobs.jobs.model import Job
-from mediajobs.jobs.states import State
+from mediajobs.jobs.states import Reason, State
 from mediajobs.messages import Report, ReportKind
 from mediajobs.pauses import PauseReason
 from mediajobs.steps.jobs import Resolution, listing, provider_state, resolve, set_provider
@@ -124,6 +124,21 @@ def test_wait_doubles_the_patience_of_an_overdue_job() -> None:
     stage.clock.advance(900)
     stage.apply(job, Tick())
     assert answer(stage, job, "wait").attention is None
+
+
+def test_who_waits_for_a_job_whose_slot_lapsed_gives_it_a_free_row_again() -> None:
+    """It counts as running once more; where all rows are taken it stands beside the limit, as all evidence does."""
+    stage = Stage(limit=1)
+    job = stage.running()
+    for seat in ("001", f"over#{job.id}"):
+        stage.clock.advance(100_000)
+        stage.apply(job, Tick())
+        assert stage.reason(stage.say(job, Status.UNKNOWN)) is Reason.OVERDUE
+        assert job.id not in stage.held().values()
+        if seat != "001":
+            stage.running("second", "p-2")
+        assert answer(stage, stage.read(job), "wait").slot == seat
+        assert stage.held()[seat] == job.id
 
 
 def test_retry_of_a_result_wakes_store() -> None:

@@ -14,7 +14,7 @@ from mediajobs.jobs.events import (
     DecisionKind,
 )
 from mediajobs.jobs.model import Job, JobError
-from mediajobs.jobs.rules import Guard, Moment, Rule, Why, attention_is, by, finds, remark, rule, sooner
+from mediajobs.jobs.rules import Guard, Moment, Rule, Why, attention_is, by, finds, held, remark, rule, sooner
 from mediajobs.jobs.rules_submit import bound, idle
 from mediajobs.jobs.states import TERMINAL, ErrorCode, FindingKind, Outcome, Reason, State
 
@@ -109,10 +109,12 @@ def _retried(m: Moment) -> Job:
 
 
 def _patient(m: Moment) -> Job:
-    """Doubled, or more where the doubled limit is past too: else the question would be back at the next look."""
+    """Doubled, or more where the doubled limit is past too: else the question would be back at the next look. Whoever
+    waits for a job says that it runs: one whose slot has lapsed takes it again.
+    """
     limit = max(1, ms(OVERDUE_FACTOR * m.traits.expected_s))
     enough = (m.now - m.job.since) // limit + 1
-    return replace(m.job, attention=None, patience=max(m.job.patience * 2, enough))
+    return replace(m.job, attention=None, patience=max(m.job.patience * 2, enough), slot=held(m.job))
 
 
 def _adopted_now(m: Moment) -> bool:
@@ -191,7 +193,7 @@ ROWS: tuple[Rule, ...] = (
     rule("39p", State.PENDING, Decision, guard=_decides(DecisionKind.RETRY, Reason.DEAD_LETTER),
          effect=_retried, remark=remark("retry"), words=("dispatch",), says="tried again"),
     rule("36", State.RUNNING, Decision, guard=_decides(DecisionKind.WAIT, Reason.OVERDUE),
-         effect=_patient, remark=remark("wait"), says="patience doubled"),
+         effect=_patient, remark=remark("wait"), says="patience doubled; slot kept or taken again"),
     rule("37r", State.RUNNING, Decision,
          guard=_when(_decides(DecisionKind.ADOPT, Reason.PROVIDER_LOST), _named), effect=_to_adopt,
          remark=remark("adopt"), words=("dispatch",),

@@ -64,6 +64,14 @@ MUTANTS = (
         new="guard=both(attention_is(Reason.PROVIDER_LOST, Reason.OVERDUE), lapsed), effect=lapse,",
     ),
     Mutant(
+        name="who waits takes no slot",
+        why="S2",
+        breaks="a job that a person takes for running stands beside the limit, uncounted and with no question",
+        file="jobs/rules_people.py",
+        old="patience=max(m.job.patience * 2, enough), slot=held(m.job))",
+        new="patience=max(m.job.patience * 2, enough))",
+    ),
+    Mutant(
         name="a slot is freed twice",
         why="H6",
         breaks="a row is deleted whoever holds it by now",
