@@ -76,7 +76,8 @@ def show(truth: Truth, report: dict[str, Any]) -> None:
     for job_id, job in truth.jobs.items():
         if job.get("attention"):
             print(f"  {job_id} {word(job)}: {job['attention']['evidence']}")
-    print(f"views of jobs {_told(report['views'])}: heard over sockets, read by GET")
+    if "views" in report:
+        print(f"views of jobs {_told(report['views'])}: heard over sockets, read by GET")
     print(f"AWS requests per job {report['aws_requests_per_job']}, {report['seconds']} s")
     for line in report["violations"]:
         print(f"VIOLATION {line}")

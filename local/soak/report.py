@@ -52,8 +52,7 @@ def judge(run: Run) -> int:
     logs.keep(path.parent, logged, found.ledger)
     result = report.figures(found, seconds, logs.count_requests(logged), violations) | figures(run)
     report.write(path, result)
-    _show(result)
-    report.show(found, result)
+    show(found, result)
     print(f"report: {path.relative_to(ROOT)}, with functions.log and ledger.json beside it")
     return 1 if violations else 0
 
@@ -94,7 +93,8 @@ def figures(run: Run) -> dict[str, Any]:
     }
 
 
-def _show(result: dict[str, Any]) -> None:
+def show(found: truth.Truth, result: dict[str, Any]) -> None:
+    """What a soak adds, above the demo's two columns."""
     by = ", ".join(f"{number} {name}" for name, number in sorted(result["kills_by_function"].items()))
     print(f"\nprocesses killed {result['kills']} ({by})")
     print(f"cancels {result['cancels']}, answered by a person {result['answered_by_a_person']}")
@@ -103,3 +103,4 @@ def _show(result: dict[str, Any]) -> None:
         f"{result['convergence_p50_s']} s, 99 of 100 within {result['convergence_p99_s']} s, all within "
         f"{result['convergence_max_s']} s; none stood longer than {result['worst_past_due_s']} s past its due time"
     )
+    report.show(found, result)

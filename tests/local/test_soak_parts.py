@@ -6,19 +6,22 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from local.demo import report
 from local.demo.truth import Truth, once
 from local.soak import workers
 from local.soak.convergence import Convergence, converged, percentile
 from local.soak.operator import answer
 from local.soak.options import parse
 from local.soak.plan import TENANTS, plan
-from local.soak.report import Made, not_made
+from local.soak.report import Made, figures, not_made, show
 from local.soak.trouble import GONE_MODEL
 from local.stack.start import PROVIDERS
 
@@ -175,6 +178,24 @@ def truth(**fields: Any) -> Truth:
     ledger = {"jobs": [], "submits": [], "charges": 0, "charges_by_reference": {}}
     given: dict[str, Any] = {"jobs": {}, "ledger": ledger, "published": {}, "messages": [], "heads": {}, "slots": {}}
     return Truth(**given | {"limit": 4} | fields)
+
+
+def test_what_a_soak_makes_is_all_that_its_report_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """The demo hands out files and listens to sockets, a soak does not: after its minutes nothing may be missing."""
+    convergence = SimpleNamespace(seconds=lambda: [16.0, 56.0], open=dict, worst_past_due_s=0.0)
+    made: Any = SimpleNamespace(
+        trouble=SimpleNamespace(kills=Counter(Relay=2), done=Counter(deploy=1)),
+        crowd=SimpleNamespace(cancels=Counter(taken=1)),
+        operator=SimpleNamespace(answered=Counter(adopt=1)),
+        convergence=convergence,
+    )
+    ledger = {"jobs": [], "submits": [], "charges": 0, "charges_by_reference": {}, "refused": 0, "polls": 0}
+    found = truth(ledger=ledger)
+    show(found, report.figures(found, 300.0, 1, []) | figures(made))
+    printed = capsys.readouterr().out
+    assert "processes killed 2 (2 Relay)" in printed
+    assert "all within 56.0 s" in printed
+    assert "all seven invariants held" in printed
 
 
 def test_second_submission_needs_a_person() -> None:
